@@ -1,0 +1,216 @@
+//! Where a deployment comes from: compiled in, or read from a directory.
+
+use super::{Failure, clock, compiled, output};
+use crate::compiler::ir::{Deployment, Source};
+use crate::compiler::{self, Compiled, ManifestTimes, ReadOptions, Reading, Report, Severity};
+use crate::engine::Function;
+use crate::handler::hotel;
+use crate::identity::Agents;
+use crate::registry::Registry;
+use std::path::Path;
+
+/// What is served, for as long as the process runs.
+pub(super) struct Deployed {
+    pub(super) registry: &'static Registry,
+    pub(super) agents: &'static Agents,
+    pub(super) functions: &'static [Function],
+    /// The text of its agtp-server.toml; empty if it has none.
+    pub(super) settings: String,
+    /// What to call that file in messages.
+    pub(super) settings_origin: String,
+    /// What the operator should know although it is no fault.
+    pub(super) warnings: Vec<String>,
+}
+
+/// The file of a deployment's settings.
+const SETTINGS: &str = "agtp-server.toml";
+
+/// The deployment that was compiled in: nothing is read and nothing can be wrong with it.
+pub(super) fn compiled_in() -> Deployed {
+    Deployed {
+        registry: &compiled::REGISTRY,
+        agents: &compiled::AGENTS,
+        functions: compiled::FUNCTIONS,
+        settings: compiled::DOCUMENTS
+            .iter()
+            .find(|(name, _)| *name == SETTINGS)
+            .map_or("", |(_, text)| text)
+            .to_owned(),
+        settings_origin: format!("{SETTINGS} (compiled in)"),
+        warnings: Vec::new(),
+    }
+}
+
+/// The compiled-in documents under another agtp-server.toml. Settings reach into the tables (which methods are
+/// admitted, what the manifest says), so the documents are compiled anew.
+pub(super) fn compiled_in_under(file: &Path, strict: bool) -> Result<Deployed, Failure> {
+    let settings = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
+    let catalog = catalog_beside(file, &settings)?;
+    let catalog = catalog.as_ref().map(|(name, text)| (name.as_str(), text.as_str()));
+    let replaced = |name: &str| name == SETTINGS || catalog.is_some_and(|(file, _)| file == name);
+    let others = compiled::DOCUMENTS.iter().filter(|(name, _)| !replaced(name));
+    let documents: Vec<_> = others.copied().chain([(SETTINGS, settings.as_str())]).chain(catalog).collect();
+    let origin = file.display().to_string();
+    let reading = compiler::read_documents(&documents, &options(&function_names()));
+    compile(reading, &origin, strict, settings.clone(), origin.clone())
+}
+
+/// The catalog that settings name, from the directory of their file: its name and text. One that is not there may be
+/// among what was compiled in.
+fn catalog_beside(settings_file: &Path, settings: &str) -> Result<Option<(String, String)>, Failure> {
+    // What is no TOML is reported when the settings are read.
+    let settings: toml::Table = settings.parse().unwrap_or_default();
+    let name = settings.get("catalog").and_then(|catalog| catalog.get("file")?.as_str());
+    let Some(name) = name else { return Ok(None) };
+    let file = settings_file.with_file_name(name);
+    match std::fs::read_to_string(&file) {
+        Ok(text) => Ok(Some((name.to_owned(), text))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::file(&file, &error)),
+    }
+}
+
+/// The deployment of a directory. Faults are told on stderr and the valid rest is served (D25).
+pub(super) fn from_directory(directory: &Path, strict: bool) -> Result<Deployed, Failure> {
+    let reading = compiler::read(directory, &options(&function_names()));
+    let file = directory.join(SETTINGS);
+    let settings = match std::fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(Failure::file(&file, &error)),
+    };
+    compile(reading, &directory.display().to_string(), strict, settings, file.display().to_string())
+}
+
+/// Every fault of a directory's deployment.
+pub(super) fn check(directory: &Path) -> Result<Report, Failure> {
+    let reading = compiler::read(directory, &options(&function_names()));
+    reading.unusable.map_or(Ok(reading.report), |why| Err(Failure(why)))
+}
+
+fn compile(
+    reading: Reading,
+    origin: &str,
+    strict: bool,
+    settings: String,
+    settings_origin: String,
+) -> Result<Deployed, Failure> {
+    let deployment = accept(reading, origin, strict)?;
+    let now = clock::rfc3339(clock::unix_seconds());
+    let times = ManifestTimes { issued: now.clone(), updated: now };
+    let Compiled { registry, agents, warnings, .. } =
+        compiler::lower(&deployment, &times).map_err(|error| Failure(format!("{origin}: {error}")))?;
+    // Made once for each process and used until it ends, like what is compiled in.
+    Ok(Deployed {
+        registry: Box::leak(Box::new(registry)),
+        agents: Box::leak(Box::new(agents)),
+        functions: hotel::FUNCTIONS,
+        settings,
+        settings_origin,
+        warnings,
+    })
+}
+
+/// What can be served of what was read.
+fn accept(reading: Reading, origin: &str, strict: bool) -> Result<Deployment, Failure> {
+    if let Some(why) = reading.unusable {
+        return Err(Failure(why));
+    }
+    let report = &reading.report;
+    if let (None, Some(fault)) = (&reading.deployment, only_error(report)) {
+        return Err(fault);
+    }
+    if !report.faults.is_empty() {
+        output::complain(format_args!("{report}"));
+    }
+    let left_out = reading.left_out.iter().map(ToString::to_string).collect::<Vec<_>>();
+    match reading.deployment {
+        None => Err(Failure(format!("{origin} cannot be served: its configuration is at fault, see above"))),
+        Some(_) if strict && report.errors() > 0 => {
+            Err(Failure(format!("{origin} has faults, see above; without --strict the valid rest is served")))
+        }
+        Some(deployment) => {
+            if !left_out.is_empty() {
+                output::complain(format_args!("left out: {}", left_out.join(", ")));
+            }
+            Ok(deployment)
+        }
+    }
+}
+
+/// The error of a report that has no other, in one line.
+fn only_error(report: &Report) -> Option<Failure> {
+    let mut errors = report.faults.iter().filter(|fault| fault.severity == Severity::Error);
+    let (fault, None) = (errors.next()?, errors.next()) else { return None };
+    let Source { file, line } = &fault.source;
+    Some(Failure(format!("{file}:{line}: {}; {}", fault.message, fault.remedy)))
+}
+
+fn function_names() -> Vec<&'static str> {
+    hotel::FUNCTIONS.iter().map(|function| function.name).collect()
+}
+
+fn options<'o>(names: &'o [&'o str]) -> ReadOptions<'o> {
+    ReadOptions { known_functions: Some(names) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repository() -> &'static Path {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+    }
+
+    fn documents() -> Vec<(String, String)> {
+        let mut documents = Vec::new();
+        for directory in ["endpoints", "agents", "."] {
+            for entry in std::fs::read_dir(repository().join(directory)).unwrap().flatten() {
+                let name = entry.file_name().into_string().unwrap();
+                let name = if directory == "." { name } else { format!("{directory}/{name}") };
+                if name.contains('/') || name == SETTINGS {
+                    documents.push((name, std::fs::read_to_string(entry.path()).unwrap()));
+                }
+            }
+        }
+        documents
+    }
+
+    #[test]
+    fn the_sample_deployment_has_no_faults() {
+        let report = check(repository()).unwrap();
+        assert!(report.faults.is_empty(), "{report}");
+    }
+
+    #[test]
+    fn the_same_documents_in_memory_are_the_same_deployment() {
+        let documents = documents();
+        let documents: Vec<_> = documents.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let names = function_names();
+        let in_memory = compiler::read_documents(&documents, &options(&names));
+        let on_disk = compiler::read(repository(), &options(&names));
+        assert_eq!(in_memory.report, on_disk.report);
+        let shown = |reading: Reading| {
+            let deployment = reading.deployment.unwrap();
+            format!("{:?} {:?} {:?}", deployment.settings, deployment.endpoints, deployment.agents)
+        };
+        assert_eq!(shown(in_memory), shown(on_disk));
+    }
+
+    #[test]
+    fn configuration_faults_and_strictness_refuse() {
+        let documents = [(SETTINGS, "[policies\n")];
+        let Failure(message) =
+            accept(compiler::read_documents(&documents, &options(&[])), "here", false).err().unwrap();
+        assert!(message.starts_with("agtp-server.toml:1: ") && !message.contains('\n'), "{message}");
+        let documents = [(SETTINGS, "[limits]\nbody_bytes = 0\njson_depth = 0\n")];
+        let Failure(message) =
+            accept(compiler::read_documents(&documents, &options(&[])), "here", false).err().unwrap();
+        assert!(message.contains("here cannot be served"), "{message}");
+        let documents = [("endpoints/a.toml", "[endpoint]\nmethod = \"FIND\"\n")];
+        let read = || compiler::read_documents(&documents, &options(&[]));
+        assert!(accept(read(), "here", false).unwrap().endpoints.is_empty());
+        let Failure(message) = accept(read(), "here", true).err().unwrap();
+        assert!(message.contains("--strict"), "{message}");
+    }
+}

@@ -1,0 +1,172 @@
+//! `agtp serve`.
+
+use super::deployment::{self, Deployed};
+use super::output::{self, Colours};
+use super::{Failure, settings};
+use crate::engine::Engine;
+use crate::server::{self, Running, Runtime, ServerConfig};
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Arguments of `agtp serve`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Without --deployment, what was compiled in is served. When connections are accepted, one line on stdout says where:
+`listening on agtp://ADDR:PORT`.")]
+pub(super) struct Args {
+    /// Serve this directory's deployment instead of the compiled-in one
+    #[arg(long, value_name = "DIR", conflicts_with = "config")]
+    deployment: Option<PathBuf>,
+    /// Serve the compiled-in deployment under this agtp-server.toml
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where to listen; may be repeated; port 0 picks one [default: 127.0.0.1:4480]
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Vec<String>,
+    /// Threads to serve with [default: one for each core of the machine]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    cores: Option<u16>,
+    /// What to wait on the kernel with: auto, uring or epoll
+    #[arg(long, default_value_t, value_name = "RUNTIME")]
+    runtime: Runtime,
+    /// Serve plaintext; loopback only
+    #[arg(long)]
+    insecure: bool,
+    /// Refuse to start when the deployment has any fault
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Runs `agtp serve`.
+pub(super) fn run(args: Args) -> Result<ExitCode, Failure> {
+    let mut config = server_config(&args)?;
+    refuse_plaintext_abroad(&config.listen, args.insecure)?;
+    let deployed = deployed(&args)?;
+    settings::apply(&deployed.settings, &deployed.settings_origin, &mut config)?;
+    let engine = Engine::new(deployed.registry, deployed.agents, deployed.functions)
+        .map_err(|error| Failure(error.to_string()))?;
+    if !args.insecure {
+        warn(format_args!(
+            "this version has no TLS yet: serving plaintext, on loopback only (--insecure says so)"
+        ));
+    }
+    // One engine for the process, used by threads that end with it.
+    let engine: &'static Engine<'static> = Box::leak(Box::new(engine));
+    server::serve(engine, &config, announce).map_err(Failure::new)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn deployed(args: &Args) -> Result<Deployed, Failure> {
+    let deployed = match (&args.deployment, &args.config) {
+        (Some(directory), _) => deployment::from_directory(directory, args.strict)?,
+        (None, Some(file)) => deployment::compiled_in_under(file, args.strict)?,
+        (None, None) => deployment::compiled_in(),
+    };
+    deployed.warnings.iter().for_each(|warning| warn(format_args!("{warning}")));
+    Ok(deployed)
+}
+
+fn server_config(args: &Args) -> Result<ServerConfig, Failure> {
+    let mut config = ServerConfig { runtime: args.runtime, ..ServerConfig::default() };
+    if let Some(cores) = args.cores {
+        config.cores = usize::from(cores);
+    }
+    if !args.listen.is_empty() {
+        config.listen =
+            args.listen.iter().map(|text| addresses(text)).collect::<Result<Vec<_>, _>>()?.concat();
+    }
+    Ok(config)
+}
+
+/// The addresses of `--listen`: one, unless a name stands for several.
+fn addresses(text: &str) -> Result<Vec<SocketAddr>, Failure> {
+    match text.to_socket_addrs().map(Vec::from_iter) {
+        Ok(addresses) if !addresses.is_empty() => Ok(addresses),
+        _ => Err(Failure(format!(
+            "--listen {text} is no address; expected ADDR:PORT, such as 127.0.0.1:4480 or [::1]:0"
+        ))),
+    }
+}
+
+fn refuse_plaintext_abroad(listen: &[SocketAddr], insecure: bool) -> Result<(), Failure> {
+    let Some(address) = listen.iter().find(|address| !server::is_loopback(address)) else { return Ok(()) };
+    let why = if insecure { "--insecure is plaintext" } else { "this version has no TLS yet" };
+    Err(Failure(format!(
+        "cannot serve {address}: {why}, and plaintext is for loopback only; use --listen 127.0.0.1:{}",
+        address.port()
+    )))
+}
+
+/// Says on stdout that connections are accepted. Whoever started the server may not be reading, which is no fault.
+fn announce(running: &Running) {
+    if let Some(warning) = running.warning() {
+        warn(format_args!("{warning}"));
+    }
+    for address in running.addresses() {
+        let _ = output::print(format!("listening on agtp://{address}, plaintext\n").as_bytes());
+    }
+}
+
+fn warn(line: std::fmt::Arguments<'_>) {
+    let colours = Colours::of(&io::stderr());
+    output::complain(format_args!("{}warning:{} {line}", colours.warning, colours.reset));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn args(line: &[&str]) -> Args {
+        Line::try_parse_from(["serve"].iter().chain(line)).unwrap().args
+    }
+
+    #[test]
+    fn the_default_is_the_registered_port_on_loopback() {
+        let config = server_config(&args(&[])).unwrap();
+        assert_eq!(config.listen, ["127.0.0.1:4480".parse::<SocketAddr>().unwrap()]);
+        assert!(refuse_plaintext_abroad(&config.listen, false).is_ok());
+    }
+
+    #[test]
+    fn flags_become_settings() {
+        let line = ["--listen", "127.0.0.1:0", "--listen", "[::1]:9", "--cores", "2", "--runtime", "epoll"];
+        let config = server_config(&args(&line)).unwrap();
+        assert_eq!(config.listen.len(), 2);
+        assert_eq!((config.cores, config.runtime), (2, Runtime::Epoll));
+        for bad in [&["--cores", "0"][..], &["--runtime", "kqueue"], &["--deployment", "a", "--config", "b"]]
+        {
+            assert!(Line::try_parse_from(["serve"].iter().chain(bad)).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn plaintext_stays_at_home() {
+        for (address, insecure, part) in [
+            ("0.0.0.0:4480", true, "--insecure is plaintext"),
+            ("192.0.2.1:9", false, "no TLS yet"),
+            ("[::]:0", false, "127.0.0.1:0"),
+        ] {
+            let Failure(message) =
+                refuse_plaintext_abroad(&addresses(address).unwrap(), insecure).unwrap_err();
+            assert!(message.contains(part) && !message.contains('\n'), "{message}");
+        }
+        assert!(refuse_plaintext_abroad(&addresses("[::ffff:127.0.0.1]:9").unwrap(), true).is_ok());
+    }
+
+    #[test]
+    fn an_address_without_a_port_is_refused() {
+        for bad in ["", "4480", "127.0.0.1", "127.0.0.1:x"] {
+            let Failure(message) = addresses(bad).unwrap_err();
+            assert!(message.contains("ADDR:PORT"), "{message}");
+        }
+    }
+}

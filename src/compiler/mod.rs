@@ -1,0 +1,29 @@
+//! Documents to a checked registry; shared by `build.rs` and `agtp serve --deployment`.
+//!
+//! `read` turns a directory into checked declarations (`ir`) and a report of every fault; `lower` turns declarations
+//! into the tables of a [`Registry`](crate::registry::Registry); `emit` turns tables into Rust source. `build` does all
+//! three in a build script.
+
+mod build;
+pub mod canonical;
+mod check;
+mod emit;
+mod fault;
+#[doc(hidden)]
+pub mod fuzz;
+pub mod ir;
+mod lower;
+mod manifest;
+mod read;
+pub mod rules;
+mod suggest;
+
+pub use build::build;
+pub use emit::emit;
+pub use fault::{Fault, Report, Rule, Severity};
+pub use lower::{Compiled, FunctionUse, LowerError, lower};
+pub use manifest::ManifestTimes;
+pub use read::{
+    Effect, EndpointConflict, Impact, LeftOut, PathConflict, PolicyConflict, ReadOptions, Reading,
+    RecipeConflict, impact, read, read_documents,
+};

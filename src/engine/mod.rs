@@ -1,0 +1,362 @@
+//! The engine: bytes in, bytes out. No runtime, socket, clock or file access.
+//!
+//! [`Engine::step`] answers the first request of a buffer. On its way a request passes the gates in the order of D2,
+//! one module each, and `Engine::pass` reads as their list. A gate either lets the request on or returns a
+//! `Refusal`; refusals are only rendered once they reach the end, so the accepting path builds none.
+//!
+//! Everything a request needs lives in the [`Core`]: buffers that are reset and not freed. After warm-up nothing on
+//! the function path touches the heap.
+
+mod authority;
+mod builtin;
+mod caller;
+mod event;
+#[doc(hidden)]
+pub mod fuzz;
+mod idempotency;
+mod input;
+mod invoke;
+mod place;
+mod refusal;
+mod request;
+mod respond;
+mod suggest;
+mod vocabulary;
+
+pub use event::Event;
+pub use suggest::{MOST_SUGGESTIONS, closest};
+
+use crate::handler::{Context, EndpointError, Reply};
+use crate::identity::Agents;
+use crate::json::{Schema, TapeBuffers};
+use crate::registry::{EndpointId, MethodId, Registry, SchemaId, Segment};
+use crate::wire::{HeadParser, Parsed, ResponseIds};
+use bumpalo::Bump;
+use refusal::Refusal;
+use request::Request;
+use respond::Answer;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that must follow the input in its buffer. Their content does not matter and is not changed: the JSON parser
+/// reads whole vectors past the end of a body.
+pub const PADDING: usize = crate::json::PADDING;
+
+/// A plain handler.
+pub type HandlerFn = fn(&Context<'_>, &mut Reply<'_>) -> Result<(), EndpointError>;
+
+/// A function under the name that endpoint declarations use.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// For example `rooms::book_room`.
+    pub name: &'static str,
+    /// The function.
+    pub run: HandlerFn,
+}
+
+/// Why an engine could not be made. One line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineError(String);
+
+impl std::fmt::Display for EngineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for EngineError {}
+
+/// Answers requests from one registry. Shared by all cores; nothing in it changes but the set of agents already
+/// warned about an old header name.
+pub struct Engine<'d> {
+    registry: &'d Registry,
+    agents: &'d Agents,
+    /// One per row of [`Registry::functions`].
+    functions: Box<[HandlerFn]>,
+    /// One per row of [`Registry::schemas`].
+    schemas: Box<[Schema]>,
+    log: fn(Event<'_>),
+    /// One bit per agent row.
+    warned: Box<[AtomicU64]>,
+    idempotency: idempotency::Idempotency,
+}
+
+/// The time of a batch of requests, given by the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// Milliseconds since the Unix epoch.
+    pub unix_ms: u64,
+}
+
+/// What one core reuses from request to request.
+pub struct Core {
+    ids: ResponseIds,
+    scratch: Scratch,
+}
+
+/// The buffers of a core.
+#[derive(Default)]
+struct Scratch {
+    /// Decoded path and query values.
+    bump: Bump,
+    /// Segments of the path in work.
+    segments: Vec<Segment>,
+    /// Methods that a 405 lists.
+    allowed: Vec<MethodId>,
+    input: TapeBuffers,
+    output: TapeBuffers,
+    /// The body being rendered.
+    body: Vec<u8>,
+    /// `details` of a named error.
+    details: Vec<u8>,
+    /// The copy of the body that output validation parses in place.
+    check: Vec<u8>,
+}
+
+/// What the engine remembers of one connection between requests: how far a head was parsed, and whether anything was
+/// answered yet.
+#[derive(Debug)]
+pub struct Session {
+    parser: HeadParser,
+    answered: bool,
+}
+
+/// What a step came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The input holds no whole request yet: call again with the same bytes and more behind them.
+    NeedMore,
+    /// One answer was appended to the output. Drop `consumed` bytes from the front of the input.
+    Answered {
+        /// Bytes of the request.
+        consumed: usize,
+        /// The connection must close once the answer is written: after a wire fault the framing is in doubt (D17).
+        close: bool,
+    },
+}
+
+/// What is known of a request while it passes the gates; the response headers are made from it, whatever the outcome.
+#[derive(Default)]
+struct Trail<'e> {
+    agent: Option<&'e crate::identity::Agent>,
+    /// The method row the token named.
+    token: Option<MethodId>,
+    endpoint: Option<EndpointId>,
+    /// Method and path in effect: after alias and redirect.
+    method: Option<MethodId>,
+    path: &'e [u8],
+}
+
+impl<'d> Engine<'d> {
+    /// Binds a registry's functions and compiles its schemas. The name `echo` needs no function: it is
+    /// [`crate::handler::echo`] unless `functions` says otherwise.
+    ///
+    /// # Errors
+    /// When an endpoint names a function that is not among `functions`, or a schema does not compile. A registry that
+    /// went through the compiler with the same functions has neither.
+    pub fn new(
+        registry: &'d Registry,
+        agents: &'d Agents,
+        functions: &[Function],
+    ) -> Result<Self, EngineError> {
+        let bind = |name: &crate::registry::Text| {
+            let name = registry.str(*name);
+            let found = functions.iter().find(|function| function.name == name).map(|function| function.run);
+            found.or_else(|| (name == "echo").then_some(crate::handler::echo as HandlerFn)).ok_or_else(|| {
+                EngineError(format!(
+                    "no function is registered under `{name}`: add it to the functions given to Engine::new"
+                ))
+            })
+        };
+        let compile = |text: &crate::registry::Text| {
+            Schema::compile(registry.str(*text))
+                .map_err(|fault| EngineError(format!("a schema does not compile: {fault}")))
+        };
+        Ok(Engine {
+            registry,
+            agents,
+            functions: registry.functions.iter().map(bind).collect::<Result<_, _>>()?,
+            schemas: registry.schemas.iter().map(compile).collect::<Result<_, _>>()?,
+            log: |_| {},
+            warned: agents.agents.chunks(64).map(|_| AtomicU64::new(0)).collect(),
+            idempotency: idempotency::Idempotency::new(),
+        })
+    }
+
+    /// Sends the engine's events to `log` instead of nowhere.
+    #[must_use]
+    pub fn with_log(mut self, log: fn(Event<'_>)) -> Self {
+        self.log = log;
+        self
+    }
+
+    /// The registry it answers from.
+    pub fn registry(&self) -> &'d Registry {
+        self.registry
+    }
+
+    /// Upper bound on the bytes of one request: a buffer that holds this many and no whole request cannot occur.
+    pub fn request_limit(&self) -> usize {
+        let limits = &self.registry.limits;
+        // Request line and final CRLF, the headers with theirs, the empty line, the body.
+        limits.request_line_bytes as usize + 2 + limits.header_bytes as usize + 2 + limits.body_bytes as usize
+    }
+
+    /// Answers the first request in `buffer[..len]`, appending to `out`.
+    ///
+    /// `buffer` must be at least [`PADDING`] bytes longer than `len`. The body's bytes are unescaped in place; no
+    /// byte after the request is changed.
+    pub fn step(
+        &self,
+        core: &mut Core,
+        session: &mut Session,
+        now: Now,
+        buffer: &mut [u8],
+        len: usize,
+        out: &mut Vec<u8>,
+    ) -> Step {
+        let first = !session.answered;
+        let parsed = session.parser.advance(buffer.get(..len).unwrap_or(&[]), &self.registry.limits);
+        let head_len = match parsed {
+            Parsed::NeedMore => return Step::NeedMore,
+            Parsed::Wrong(fault) => {
+                let request = Request::new(session.parser.head(), buffer, now);
+                self.refuse(core, first, &request, &self.bare_trail(&request), &Refusal::Wire(fault), out);
+                session.answered = true;
+                return Step::Answered { consumed: len, close: true };
+            }
+            Parsed::Done => session.parser.head().len as usize,
+        };
+        let body_len = session.parser.head().content_length as usize;
+        let consumed = head_len + body_len;
+        if len < consumed || buffer.len() < consumed + PADDING {
+            return Step::NeedMore;
+        }
+        let (head, rest) = buffer.split_at_mut(head_len);
+        let request = Request::new(session.parser.head(), head, now);
+        self.answer(core, first, &request, rest, body_len, out);
+        session.answered = true;
+        session.parser.reset();
+        Step::Answered { consumed, close: false }
+    }
+
+    /// Appends a 408 for a request that is incomplete at its deadline (D18). `input` is what there is of it: the bytes
+    /// of the last [`step`](Self::step). The connection must close afterwards.
+    pub fn time_out(
+        &self,
+        core: &mut Core,
+        session: &mut Session,
+        now: Now,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) {
+        let request = Request::new(session.parser.head(), input, now);
+        self.refuse(core, !session.answered, &request, &self.bare_trail(&request), &Refusal::TimedOut, out);
+        session.answered = true;
+    }
+
+    fn answer(
+        &self,
+        core: &mut Core,
+        first: bool,
+        request: &Request<'_>,
+        body: &mut [u8],
+        body_len: usize,
+        out: &mut Vec<u8>,
+    ) {
+        let mut trail = Trail { path: request.path(), ..Trail::default() };
+        match self.pass(&mut core.scratch, request, body, body_len, &mut trail) {
+            Ok(answer) => respond::write(self, core, first, request, &trail, &answer, out),
+            Err(refusal) => {
+                if refusal.precedes_vocabulary() {
+                    self.complete_trail(&mut core.scratch, request, &mut trail);
+                }
+                self.refuse(core, first, request, &trail, &refusal, out);
+            }
+        }
+        core.scratch.bump.reset();
+    }
+
+    /// The gates, in the order of D2. (Wire faults never get here.)
+    fn pass<'r>(
+        &'r self,
+        scratch: &mut Scratch,
+        request: &Request<'r>,
+        body: &mut [u8],
+        body_len: usize,
+        trail: &mut Trail<'r>,
+    ) -> Result<Answer<'r>, Refusal<'r>> {
+        caller::refuse_delegation(request)?; //                                   501
+        trail.agent = caller::identify(self, request)?; //                        400 401 410 503
+        vocabulary::resolve(self, request, trail)?; //                            459
+        place::find(self, scratch, request, trail)?; //                           460 405 404
+        authority::check(self, request, trail)?; //                               262 455
+        input::read_and_run(self, scratch, request, body, body_len, trail) //     400 422, then the handler
+    }
+
+    fn refuse(
+        &self,
+        core: &mut Core,
+        first: bool,
+        request: &Request<'_>,
+        trail: &Trail<'_>,
+        refusal: &Refusal<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let status = refusal::render(self, &mut core.scratch, request, trail, refusal);
+        respond::write(self, core, first, request, trail, &Answer::error(status), out);
+    }
+
+    /// The trust headers of a known agent and the advisory headers of a deprecated verb or endpoint ride on every
+    /// answer, so a request refused for its caller is still looked up; what that finds wrong is not reported.
+    #[cold]
+    fn complete_trail<'r>(&'r self, scratch: &mut Scratch, request: &Request<'r>, trail: &mut Trail<'r>) {
+        trail.agent = caller::named(self, request);
+        let found = vocabulary::resolve(self, request, trail);
+        let _refused = found.and_then(|()| place::find(self, scratch, request, trail));
+    }
+
+    /// What is known of a request whose head is not whole: the agent, if that header was read.
+    #[cold]
+    fn bare_trail<'r>(&'r self, request: &Request<'r>) -> Trail<'r> {
+        Trail { agent: caller::named(self, request), ..Trail::default() }
+    }
+
+    fn schema(&self, id: SchemaId) -> Option<&Schema> {
+        self.schemas.get(id.0 as usize)
+    }
+
+    /// Remembers that an agent used the old header name; true the first time.
+    fn warn_once(&self, agent: &crate::identity::Agent) -> bool {
+        let base = self.agents.agents.as_ptr() as usize;
+        let row = (std::ptr::from_ref(agent) as usize - base) / size_of::<crate::identity::Agent>();
+        let bit = 1 << (row % 64);
+        self.warned.get(row / 64).is_some_and(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
+    }
+}
+
+impl Core {
+    /// A core's scratch. `seed` must be random and differ from core to core: Response-IDs are drawn from it.
+    pub fn new(engine: &Engine<'_>, seed: u64) -> Core {
+        let mut scratch = Scratch::default();
+        scratch.segments.reserve(engine.registry.router.deepest as usize + 1);
+        Core { ids: ResponseIds::new(seed), scratch }
+    }
+}
+
+impl Session {
+    /// A new connection.
+    pub const fn new() -> Session {
+        Session { parser: HeadParser::new(), answered: false }
+    }
+
+    /// Whether the head of the request in work is complete, so that only its body is awaited.
+    pub const fn in_body(&self) -> bool {
+        self.parser.head().len > 0
+    }
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,35 @@
+//! Handlers: the functions that endpoints are bound to, and what they see.
+//!
+//! A plain handler is a `fn(&Context, &mut Reply) -> Result<(), EndpointError>`. It runs inline on the core that read
+//! the request. By then the protocol has done its part: the caller is known, its authority covers the endpoint, and
+//! the input satisfies the schema.
+//!
+//! ```
+//! use agtp::handler::{Context, EndpointError, Reply};
+//!
+//! /// Bound with `[endpoint.handler] type = "registered_function"`, `function = "greet"`.
+//! fn greet(ctx: &Context<'_>, reply: &mut Reply<'_>) -> Result<(), EndpointError> {
+//!     let name = ctx.input().str("name")?;
+//!     if name == "nobody" {
+//!         return Err(EndpointError::named("nobody_there"));
+//!     }
+//!     reply.object(|o| {
+//!         o.str("greeting", name);
+//!     });
+//!     Ok(())
+//! }
+//! # let _: agtp::engine::HandlerFn = greet;
+//! ```
+
+mod context;
+mod echo;
+mod error;
+#[cfg(feature = "cli")]
+pub mod hotel;
+mod reply;
+
+pub use context::{Context, Input};
+pub use echo::echo;
+pub use error::EndpointError;
+pub(crate) use error::Failure;
+pub use reply::Reply;

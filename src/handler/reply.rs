@@ -1,0 +1,50 @@
+//! Where a handler writes its answer.
+
+use crate::json::{ObjectWriter, write_object};
+use crate::wire::Status;
+
+/// The answer being made: 200 with an empty object until the handler says otherwise.
+pub struct Reply<'a> {
+    body: &'a mut Vec<u8>,
+    details: &'a mut Vec<u8>,
+    status: Status,
+}
+
+impl<'a> Reply<'a> {
+    /// An answer into the core's reusable buffers.
+    pub(crate) fn new(body: &'a mut Vec<u8>, details: &'a mut Vec<u8>) -> Self {
+        body.clear();
+        details.clear();
+        Reply { body, details, status: Status::Ok }
+    }
+
+    /// Writes the body, an object. A second call replaces the first.
+    pub fn object(&mut self, write: impl FnOnce(&mut ObjectWriter<'_>)) {
+        self.body.clear();
+        write_object(self.body, write);
+    }
+
+    /// Adds `details` to a named error the handler is about to return.
+    pub fn details(&mut self, write: impl FnOnce(&mut ObjectWriter<'_>)) {
+        self.details.clear();
+        write_object(self.details, write);
+    }
+
+    /// Answers 202 instead of 200: accepted, and not finished.
+    pub fn accepted(&mut self) {
+        self.status = Status::Accepted;
+    }
+
+    /// Answers 204: done, and nothing to say. What was written as body is dropped, and no output schema applies.
+    pub fn no_content(&mut self) {
+        self.status = Status::NoContent;
+        self.body.clear();
+    }
+
+    pub(crate) fn finish(self) -> Status {
+        if self.body.is_empty() && self.status != Status::NoContent {
+            self.body.extend_from_slice(b"{}");
+        }
+        self.status
+    }
+}

@@ -1,0 +1,144 @@
+//! Moves bytes between a socket and its connection.
+
+use super::buffers::Buffers;
+use super::connection::{Action, Connection};
+use super::control::Place;
+use super::service::Service;
+use crate::engine::Now;
+use mio::event::Event;
+use mio::net::TcpStream;
+use std::io::{self, Read as _, Write as _};
+use std::net::Shutdown;
+
+/// Reads one connection may do before the others get their turn.
+const READS_PER_TURN: usize = 4;
+
+/// A connection with its socket.
+pub(super) struct Peer<S> {
+    pub(super) stream: TcpStream,
+    pub(super) connection: Connection<S>,
+    /// The socket may have something to read: readiness is reported once only.
+    pub(super) readable: bool,
+    /// The end of the stream was reported too, so that a short read does not mean that the socket is empty.
+    hung_up: bool,
+    /// It waits to be driven.
+    pub(super) queued: bool,
+    _place: Place,
+}
+
+impl<S> Peer<S> {
+    pub(super) fn new(stream: TcpStream, session: S, place: Place) -> Peer<S> {
+        let connection = Connection::new(session);
+        Peer { stream, connection, readable: false, hung_up: false, queued: false, _place: place }
+    }
+
+    /// Remembers what an event said. (That the socket takes output again is tried, not remembered.)
+    pub(super) fn note(&mut self, event: &Event) {
+        self.hung_up |= event.is_read_closed() || event.is_error();
+        self.readable |= event.is_readable() || self.hung_up;
+    }
+}
+
+/// How driving a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The socket would block.
+    Blocked,
+    /// It had its share of the turn.
+    Spent,
+    /// Over.
+    Closed,
+}
+
+/// What driving a connection takes.
+pub(super) struct Driver<S> {
+    pub(super) service: S,
+    pub(super) buffers: Buffers,
+    /// The time of the turn.
+    pub(super) now: Now,
+}
+
+impl<S: Service> Driver<S> {
+    /// Does what the connection asks for until its socket would block or it had its share. (Reads are counted; what
+    /// follows a read is bounded by what it brought.)
+    pub(super) fn drive(&mut self, peer: &mut Peer<S::Session>) -> Outcome {
+        let mut reads_left = READS_PER_TURN;
+        let outcome = loop {
+            let stop = match peer.connection.poll_action(&self.buffers) {
+                Action::Answer => {
+                    peer.connection.answer(&mut self.service, self.now, &mut self.buffers);
+                    None
+                }
+                Action::Write => self.write(peer),
+                Action::Read if peer.readable && reads_left == 0 => Some(Outcome::Spent),
+                Action::Read => {
+                    reads_left = reads_left.saturating_sub(1);
+                    self.read(peer)
+                }
+                Action::Shutdown => {
+                    shut_down(peer);
+                    None
+                }
+                Action::Close => return self.close(),
+            };
+            if let Some(outcome) = stop {
+                break outcome;
+            }
+        };
+        peer.connection.park(&mut self.buffers);
+        outcome
+    }
+
+    /// The connection's deadline has passed.
+    pub(super) fn time_out(&mut self, peer: &mut Peer<S::Session>) {
+        peer.connection.handle_timeout(&mut self.service, self.now, &mut self.buffers);
+    }
+
+    fn read(&mut self, peer: &mut Peer<S::Session>) -> Option<Outcome> {
+        if !peer.readable {
+            return if peer.connection.handle_drained() { None } else { Some(Outcome::Blocked) };
+        }
+        let space = peer.connection.read_space(&mut self.buffers);
+        let asked = space.len();
+        match peer.stream.read(space) {
+            Ok(0) => peer.connection.handle_eof(),
+            Ok(len) => {
+                // A short read has emptied the socket; what comes later is a new event. Saves a read that would block.
+                peer.readable = len == asked || peer.hung_up;
+                peer.connection.handle_read(len);
+            }
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock => peer.readable = false,
+                io::ErrorKind::Interrupted => {}
+                _ => peer.connection.handle_failure(),
+            },
+        }
+        None
+    }
+
+    fn write(&mut self, peer: &mut Peer<S::Session>) -> Option<Outcome> {
+        match peer.stream.write(peer.connection.poll_write(&self.buffers)) {
+            Ok(len) => peer.connection.handle_written(len, &mut self.buffers),
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock => return Some(Outcome::Blocked),
+                io::ErrorKind::Interrupted => {}
+                _ => peer.connection.handle_failure(),
+            },
+        }
+        None
+    }
+
+    /// Nothing of the connection may be left for the next one.
+    pub(super) fn close(&mut self) -> Outcome {
+        self.buffers.clear_output();
+        Outcome::Closed
+    }
+}
+
+fn shut_down<S>(peer: &mut Peer<S>) {
+    match peer.stream.shutdown(Shutdown::Write) {
+        Ok(()) => peer.connection.handle_shutdown(),
+        // The client is gone.
+        Err(_) => peer.connection.handle_failure(),
+    }
+}

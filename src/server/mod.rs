@@ -1,0 +1,256 @@
+//! The server: sockets around the engine, a thread for each core.
+//!
+//! ```text
+//! config, listen, probe      what to run on
+//!   └ thread                 a core's: its service, its shard, one of two runtimes
+//!       ├ epoll | uring      wait for the kernel
+//!       └ shard              a turn of the loop: accept, drive what is ready, time out
+//!           ├ gate, slots    listening sockets; connections and their deadlines
+//!           └ driver         a socket's bytes to and from its
+//!               └ connection a state machine without I/O, over the core's buffers
+//!                   └ service the engine
+//! ```
+//!
+//! Nothing here looks into the bytes: where a request ends is for the engine to say.
+
+mod buffers;
+mod config;
+mod connection;
+mod control;
+mod driver;
+mod epoll;
+mod gate;
+mod listen;
+mod pin;
+mod probe;
+mod service;
+mod shard;
+mod signal;
+mod slots;
+mod thread;
+#[cfg(target_os = "linux")]
+mod uring;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod toy;
+
+pub use config::{PORT, Runtime, ServerConfig, Timeouts};
+pub use control::Stats;
+pub use listen::{ListenError, is_loopback};
+pub use probe::{Probe, probe};
+
+use self::control::Control;
+use self::gate::Gate;
+use self::service::{EngineService, Service};
+use self::thread::Setup;
+use crate::engine::Engine;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+/// Why a server did not start, or ended otherwise than by being stopped. Displays as one line.
+#[derive(Debug)]
+pub enum ServeError {
+    /// An address cannot be listened on.
+    Listen(ListenError),
+    /// io_uring was asked for and is refused here.
+    Uring(Probe),
+    /// The system refused something else.
+    System {
+        /// What it was for.
+        what: &'static str,
+        /// What it said.
+        cause: io::Error,
+    },
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ServeError::Listen(error) => error.fmt(f),
+            ServeError::Uring(probe) => write!(f, "{probe}; choose --runtime epoll or auto"),
+            ServeError::System { what, cause } => write!(f, "{what} failed: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ServeError::Listen(error) => Some(error),
+            ServeError::Uring(_) => None,
+            ServeError::System { cause, .. } => Some(cause),
+        }
+    }
+}
+
+/// Serves until SIGTERM or SIGINT, then finishes what is in flight within [`Timeouts::grace`]. A second signal ends the
+/// process at once. `on_ready` is given the addresses as soon as connections are accepted on them.
+///
+/// # Errors
+/// When the server cannot start, or a core fails.
+pub fn serve(
+    engine: &'static Engine<'static>,
+    config: &ServerConfig,
+    on_ready: impl FnOnce(&Running),
+) -> Result<(), ServeError> {
+    let running = start(engine, config)?;
+    let watch = signal::Watch::start(running.stopper());
+    let _watch = watch.map_err(|cause| ServeError::System { what: "watching for signals", cause })?;
+    on_ready(&running);
+    running.wait()
+}
+
+/// Starts a server and returns when it accepts connections. No signal is watched for.
+///
+/// # Errors
+/// When it cannot start.
+pub fn start(engine: &'static Engine<'static>, config: &ServerConfig) -> Result<Running, ServeError> {
+    start_with(move |seed| EngineService::new(engine, seed), config)
+}
+
+fn start_with<F, S>(make: F, config: &ServerConfig) -> Result<Running, ServeError>
+where
+    F: Fn(u64) -> S + Send + Sync + 'static,
+    S: Service,
+{
+    let (runtime, warning) = choose_runtime(config.runtime)?;
+    let cores = config.cores.max(1);
+    let listeners = listen::listen(&config.listen, cores).map_err(ServeError::Listen)?;
+    let gates = listeners.cores.into_iter().map(Gate::new).collect::<io::Result<Vec<_>>>();
+    let gates = gates.map_err(|cause| ServeError::System { what: "setting up a readiness set", cause })?;
+    let wakers = gates.iter().map(|gate| mio::Waker::new(gate.poll.registry(), gate::WAKER));
+    let wakers = wakers.collect::<io::Result<Vec<_>>>();
+    let wakers = wakers.map_err(|cause| ServeError::System { what: "setting up a waker", cause })?;
+    let control = Arc::new(Control::new(config.max_connections, wakers));
+    let mut running =
+        Running { addresses: listeners.addresses, runtime, warning, control, threads: Vec::new() };
+    let make = Arc::new(make);
+    let (ready, readiness) = mpsc::channel();
+    for (index, gate) in gates.into_iter().enumerate() {
+        let control = Arc::clone(&running.control);
+        let (make, timeouts, pin) = (Arc::clone(&make), config.timeouts, (cores > 1).then_some(index));
+        running.spawn(index, Setup { gate, control, runtime, timeouts, make, pin }, ready.clone())?;
+    }
+    drop(ready);
+    // A core that fails drops its sender unused.
+    if readiness.iter().take(cores).count() < cores {
+        let failure = ServeError::System { what: "a core", cause: io::ErrorKind::Interrupted.into() };
+        return Err(running.stop().err().unwrap_or(failure));
+    }
+    Ok(running)
+}
+
+/// What to run on, and a warning if that is not what could be expected.
+fn choose_runtime(asked: Runtime) -> Result<(Runtime, Option<String>), ServeError> {
+    if asked == Runtime::Epoll {
+        return Ok((Runtime::Epoll, None));
+    }
+    let probe = probe();
+    match asked {
+        Runtime::Uring if probe.usable => Ok((Runtime::Uring, None)),
+        Runtime::Uring => Err(ServeError::Uring(probe)),
+        _ if probe.usable => Ok((Runtime::BY_SPEED[0], None)),
+        _ => Ok((Runtime::Epoll, Some(format!("{probe}; running on epoll")))),
+    }
+}
+
+/// Stops a server; may be kept and sent anywhere.
+#[derive(Clone)]
+pub struct Stopper(Arc<Control>);
+
+impl Stopper {
+    /// Tells the server to finish what is in flight and end. Returns at once; repeating it changes nothing.
+    pub fn stop(&self) {
+        self.0.stop();
+    }
+}
+
+/// A server that accepts connections. Dropped, it goes on by itself.
+pub struct Running {
+    addresses: Vec<SocketAddr>,
+    runtime: Runtime,
+    warning: Option<String>,
+    control: Arc<Control>,
+    threads: Vec<JoinHandle<io::Result<()>>>,
+}
+
+impl Running {
+    /// Where it listens, with the ports the system chose.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// What it runs on: never [`Runtime::Auto`].
+    pub fn runtime(&self) -> Runtime {
+        self.runtime
+    }
+
+    /// That io_uring is refused here and why, if it was left to us what to run on. One line.
+    pub fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
+    }
+
+    /// Its counters.
+    pub fn stats(&self) -> &Stats {
+        &self.control.stats
+    }
+
+    /// Something to stop it with.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(Arc::clone(&self.control))
+    }
+
+    /// Finishes what is in flight, within [`Timeouts::grace`], and ends.
+    ///
+    /// # Errors
+    /// When a core had failed.
+    pub fn stop(self) -> Result<(), ServeError> {
+        self.control.stop();
+        self.wait()
+    }
+
+    /// Waits until it has ended.
+    ///
+    /// # Errors
+    /// When a core failed.
+    pub fn wait(self) -> Result<(), ServeError> {
+        let failed = |cause| ServeError::System { what: "a core", cause };
+        let panicked = |_| Err(io::Error::other("it panicked"));
+        let ends = self.threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked));
+        // Collected first: every thread is waited for, whatever the others came to.
+        let ends: Vec<_> = ends.collect();
+        ends.into_iter().collect::<io::Result<()>>().map_err(failed)
+    }
+
+    fn spawn<F, S>(
+        &mut self,
+        index: usize,
+        setup: Setup<F>,
+        ready: mpsc::Sender<()>,
+    ) -> Result<(), ServeError>
+    where
+        F: Fn(u64) -> S + Send + Sync + 'static,
+        S: Service,
+    {
+        let stopper = self.stopper();
+        let thread = std::thread::Builder::new().name(format!("agtp-core-{index}"));
+        let thread = thread.spawn(move || {
+            let end = setup.run(ready);
+            // The addresses are shared: a server that lacks a core would leave connections unanswered.
+            stopper.stop();
+            end
+        });
+        let thread = thread.map_err(|cause| {
+            self.control.stop();
+            ServeError::System { what: "starting a core's thread", cause }
+        })?;
+        self.threads.push(thread);
+        Ok(())
+    }
+}

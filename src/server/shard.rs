@@ -1,0 +1,253 @@
+//! One core's part of the server: its connections, and the body of the loop that both runtimes run.
+//!
+//! A turn collects readiness, then drives each connection that has something to do, once. A connection that could go on
+//! is put behind the others, so that a client that always sends does not starve them.
+
+use super::buffers::Buffers;
+use super::config::Timeouts;
+use super::connection::Wait;
+use super::control::Control;
+use super::driver::{Driver, Outcome, Peer};
+use super::gate::{Gate, WAKER};
+use super::service::Service;
+use super::slots::{NEVER, Slots};
+use crate::engine::Now;
+use mio::net::TcpStream;
+use mio::{Events, Interest, Registry, Token};
+use std::collections::VecDeque;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Events taken from the kernel at once.
+const EVENTS: usize = 1024;
+
+/// Deadlines are looked at this often, or at a quarter of the shortest time-out.
+const TICK: Duration = Duration::from_secs(1);
+
+/// A stopping server does not wait longer for a client to close its idle connection.
+const STOPPING_LINGER: Duration = Duration::from_secs(1);
+
+/// What a turn came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Nothing was ready: wait.
+    Idle,
+    /// There was work, more may be ready.
+    Busy,
+    /// The server stops and this core has finished.
+    Finished,
+}
+
+/// See the module's documentation.
+pub(super) struct Shard<'g, S: Service> {
+    gate: &'g mut Gate,
+    events: Events,
+    slots: Slots<Peer<S::Session>>,
+    /// Connections to drive.
+    queue: VecDeque<u32>,
+    expired: Vec<u32>,
+    driver: Driver<S>,
+    control: Arc<Control>,
+    timeouts: Timeouts,
+    clock: Clock,
+    tick: Duration,
+    next_tick: Instant,
+    /// When a stopping server gives up on what is in flight.
+    grace_ends: Option<Instant>,
+}
+
+impl<'g, S: Service> Shard<'g, S> {
+    pub(super) fn new(gate: &'g mut Gate, service: S, control: Arc<Control>, timeouts: Timeouts) -> Self {
+        let clock = Clock::start();
+        let tick = TICK.min(timeouts.shortest() / 4).max(Duration::from_millis(1));
+        gate.reset();
+        Shard {
+            gate,
+            events: Events::with_capacity(EVENTS),
+            slots: Slots::new(),
+            queue: VecDeque::new(),
+            expired: Vec::new(),
+            driver: Driver { buffers: Buffers::new(service.request_limit()), service, now: clock.unix },
+            control,
+            timeouts,
+            next_tick: clock.now + tick,
+            tick,
+            clock,
+            grace_ends: None,
+        }
+    }
+
+    /// Something to watch for readiness instead of blocking in [`turn`](Self::turn).
+    #[cfg(target_os = "linux")]
+    pub(super) fn registry(&self) -> &Registry {
+        self.gate.poll.registry()
+    }
+
+    /// How long nothing needs to be done unless an event comes; `None` for ever.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        if !self.queue.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let tick = (!self.slots.is_empty()).then_some(self.next_tick);
+        let due = [tick, self.gate.due(), self.grace_ends].into_iter().flatten().min()?;
+        Some(due.saturating_duration_since(Instant::now()))
+    }
+
+    /// Waits for events up to `patience` and does what they ask for.
+    pub(super) fn turn(&mut self, patience: Option<Duration>) -> io::Result<Turn> {
+        match self.gate.poll.poll(&mut self.events, patience) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+            _ => self.clock.read(),
+        }
+        self.driver.now = self.clock.unix;
+        self.note_events();
+        self.keep_gate();
+        let busy = !self.queue.is_empty();
+        for _ in 0..self.queue.len() {
+            if let Some(index) = self.queue.pop_front() {
+                self.drive(index, false);
+            }
+        }
+        self.keep_deadlines();
+        Ok(match self.grace_ends {
+            Some(end) if self.slots.is_empty() || end <= self.clock.now => Turn::Finished,
+            _ if busy => Turn::Busy,
+            _ => Turn::Idle,
+        })
+    }
+
+    fn note_events(&mut self) {
+        for event in &self.events {
+            let token = event.token();
+            if token == WAKER || self.gate.note(token) {
+                continue;
+            }
+            let index = token.0 as u32;
+            if let Some(peer) = self.slots.get_mut(index) {
+                peer.note(event);
+                enqueue(&mut self.queue, index, peer);
+            }
+        }
+    }
+
+    /// Lets connections in, or begins to stop.
+    fn keep_gate(&mut self) {
+        let (slots, control, service) = (&mut self.slots, &self.control, &self.driver.service);
+        let mut admit = |registry: &Registry, stream| admit(registry, stream, slots, control, service);
+        if !self.control.is_stopping() {
+            if self.gate.due().is_some() {
+                self.gate.accept(self.clock.now, &mut admit);
+            }
+        } else if self.grace_ends.is_none() {
+            self.gate.close(self.clock.now, &mut admit);
+            self.begin_stop();
+        }
+    }
+
+    /// Has every connection look whether its socket holds a request, and close if not.
+    fn begin_stop(&mut self) {
+        self.grace_ends = Some(self.clock.now + self.timeouts.grace);
+        for (index, peer) in self.slots.iter_mut() {
+            peer.connection.handle_stop();
+            peer.readable = true;
+            enqueue(&mut self.queue, index, peer);
+        }
+    }
+
+    /// Does what a connection has to do, and sees to its deadline. A panic costs the connection, not the core.
+    fn drive(&mut self, index: u32, expired: bool) {
+        let Some(peer) = self.slots.get_mut(index) else { return };
+        peer.queued = false;
+        let driver = &mut self.driver;
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            if expired {
+                driver.time_out(peer);
+            }
+            driver.drive(peer)
+        }));
+        let outcome = outcome.unwrap_or_else(|_| driver.close());
+        match outcome {
+            Outcome::Closed => return drop(self.slots.remove(index)),
+            Outcome::Spent => enqueue(&mut self.queue, index, peer),
+            Outcome::Blocked => {}
+        }
+        if let Some(wait) = peer.connection.poll_wait(&self.driver.service) {
+            let timeout = match wait {
+                Wait::Linger if self.grace_ends.is_some() => self.timeouts.linger.min(STOPPING_LINGER),
+                _ => self.timeouts.of(wait),
+            };
+            self.slots.set_deadline(index, self.clock.now_ms().saturating_add(millis(timeout)));
+        }
+    }
+
+    /// Once a tick, times out the connections whose deadline has passed.
+    fn keep_deadlines(&mut self) {
+        if self.clock.now < self.next_tick {
+            return;
+        }
+        self.next_tick = self.clock.now + self.tick;
+        let mut expired = std::mem::take(&mut self.expired);
+        self.slots.expired(self.clock.now_ms(), &mut expired);
+        for index in expired.drain(..) {
+            self.drive(index, true);
+        }
+        self.expired = expired;
+    }
+}
+
+/// Puts a connection in the queue, unless it is there.
+fn enqueue<S>(queue: &mut VecDeque<u32>, index: u32, peer: &mut Peer<S>) {
+    if !std::mem::replace(&mut peer.queued, true) {
+        queue.push_back(index);
+    }
+}
+
+/// Takes a new connection in, unless there are too many.
+fn admit<S: Service>(
+    registry: &Registry,
+    stream: TcpStream,
+    slots: &mut Slots<Peer<S::Session>>,
+    control: &Arc<Control>,
+    service: &S,
+) {
+    let Some(place) = control.admit() else { return };
+    let index = slots.insert(Peer::new(stream, service.session(), place));
+    let Some(peer) = slots.get_mut(index) else { return };
+    let interest = Interest::READABLE | Interest::WRITABLE;
+    // A fresh socket is writable, so that an event follows at once and starts its deadline.
+    if registry.register(&mut peer.stream, Token(index as usize), interest).is_err() {
+        slots.remove(index);
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    duration.as_millis().try_into().unwrap_or(NEVER)
+}
+
+/// The time, read once a turn.
+struct Clock {
+    started: Instant,
+    now: Instant,
+    unix: Now,
+}
+
+impl Clock {
+    fn start() -> Clock {
+        let now = Instant::now();
+        let mut clock = Clock { started: now, now, unix: Now { unix_ms: 0 } };
+        clock.read();
+        clock
+    }
+
+    fn read(&mut self) {
+        self.now = Instant::now();
+        self.unix = Now { unix_ms: SystemTime::UNIX_EPOCH.elapsed().map_or(0, millis) };
+    }
+
+    /// Milliseconds since the core started.
+    fn now_ms(&self) -> u64 {
+        millis(self.now - self.started)
+    }
+}

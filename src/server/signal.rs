@@ -1,0 +1,42 @@
+//! SIGTERM and SIGINT: the first stops the server in good order, a second ends the process at once.
+
+use super::Stopper;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+use std::io;
+use std::thread::JoinHandle;
+
+/// Watches for signals until dropped.
+pub(super) struct Watch {
+    signals: Handle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Starts to watch.
+    pub(super) fn start(stopper: Stopper) -> io::Result<Watch> {
+        let mut signals = Signals::new([SIGTERM, SIGINT])?;
+        let handle = signals.handle();
+        let thread = std::thread::Builder::new().name("agtp-signals".to_owned()).spawn(move || {
+            let mut stopping = false;
+            for signal in &mut signals {
+                if std::mem::replace(&mut stopping, true) {
+                    // What a shell reports for a process that a signal ended.
+                    std::process::exit(128 + signal);
+                }
+                stopper.stop();
+            }
+        })?;
+        Ok(Watch { signals: handle, thread: Some(thread) })
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.signals.close();
+        if let Some(thread) = self.thread.take() {
+            // It does not panic, and nothing depends on it any more.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The contract, asked of the engine from outside: what the draft and the companion facts promise an agent, case by
+//! case. Expectations are written from the specification; where there are many, a plain model beside them computes
+//! what is right.
+
+#![allow(unreachable_pub, reason = "a test crate exports nothing")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod authority;
+mod builtins;
+mod input;
+mod paths;
+mod policy;
+mod support;
+mod vocabulary;
+mod wire;

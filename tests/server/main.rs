@@ -1,0 +1,18 @@
+//! The server from outside: real sockets, both runtimes, one core and two, against the engine alone.
+//!
+//! Nothing here depends on timing: a test waits for bytes that must come, and only a hung server makes it fail by the
+//! clock ([`rig::PATIENCE`]).
+
+#![allow(unreachable_pub, reason = "a test crate exports nothing")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod closing;
+mod corpus;
+mod crowd;
+mod faults;
+mod framing;
+mod handlers;
+mod rig;
+mod start;
