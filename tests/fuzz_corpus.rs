@@ -30,6 +30,11 @@ fn uri() {
 }
 
 #[test]
+fn json() {
+    replay("json", agtp::json::fuzz::differential);
+}
+
+#[test]
 fn engine() {
     replay("engine", |data| agtp::engine::fuzz::answers(targets::engine(), data));
 }
@@ -42,9 +47,4 @@ fn endpoint_toml() {
 #[test]
 fn catalog() {
     replay("catalog", agtp::catalog::fuzz::catalog);
-}
-
-#[test]
-fn json() {
-    replay("json", agtp::json::fuzz::differential);
 }

@@ -1,8 +1,8 @@
 //! Where a deployment comes from: compiled in, or read from a directory.
 
-use super::{Failure, clock, compiled, output};
+use super::{Failure, compiled, output, signing};
 use crate::compiler::ir::{Deployment, Source};
-use crate::compiler::{self, Compiled, ManifestTimes, ReadOptions, Reading, Report, Severity};
+use crate::compiler::{self, Compiled, Fault, ManifestTimes, ReadOptions, Reading, Report, Severity, rules};
 use crate::engine::Function;
 use crate::handler::hotel;
 use crate::identity::Agents;
@@ -25,20 +25,35 @@ pub(super) struct Deployed {
 /// The file of a deployment's settings.
 const SETTINGS: &str = "agtp-server.toml";
 
-/// The deployment that was compiled in: nothing is read and nothing can be wrong with it.
-pub(super) fn compiled_in() -> Deployed {
-    Deployed {
-        registry: &compiled::REGISTRY,
+/// The deployment that was compiled in. Nothing is read, unless its settings name a key to sign the manifest with: that
+/// is looked for in the working directory, since a private key is never compiled in.
+pub(super) fn compiled_in() -> Result<Deployed, Failure> {
+    let settings =
+        compiled::DOCUMENTS.iter().find(|(name, _)| *name == SETTINGS).map_or("", |(_, text)| text);
+    let registry = match signing::signer(settings, Path::new(""))? {
+        None => &compiled::REGISTRY,
+        Some(signer) => {
+            let mut registry = compiled::REGISTRY.clone();
+            compiler::sign_manifests(&mut registry, &signer).map_err(Failure::new)?;
+            Box::leak(Box::new(registry))
+        }
+    };
+    Ok(Deployed {
+        registry,
         agents: &compiled::AGENTS,
         functions: compiled::FUNCTIONS,
-        settings: compiled::DOCUMENTS
-            .iter()
-            .find(|(name, _)| *name == SETTINGS)
-            .map_or("", |(_, text)| text)
-            .to_owned(),
+        settings: settings.to_owned(),
         settings_origin: format!("{SETTINGS} (compiled in)"),
         warnings: Vec::new(),
-    }
+    })
+}
+
+/// When the compiled-in deployment was issued and updated.
+fn compiled_times() -> ManifestTimes {
+    let manifest = compiled::REGISTRY.str(compiled::REGISTRY.documents.manifest);
+    let manifest: serde_json::Value = serde_json::from_str(manifest).unwrap_or_default();
+    let time = |key: &str| manifest["server"][key].as_str().unwrap_or_default().to_owned();
+    ManifestTimes { issued: time("issued"), updated: time("updated") }
 }
 
 /// The compiled-in documents under another agtp-server.toml. Settings reach into the tables (which methods are
@@ -52,7 +67,11 @@ pub(super) fn compiled_in_under(file: &Path, strict: bool) -> Result<Deployed, F
     let documents: Vec<_> = others.copied().chain([(SETTINGS, settings.as_str())]).chain(catalog).collect();
     let origin = file.display().to_string();
     let reading = compiler::read_documents(&documents, &options(&function_names()));
-    compile(reading, &origin, strict, settings.clone(), origin.clone())
+    let mut times = compiled_times();
+    // Both are written alike, so that the later one is the greater one.
+    times.updated = times.updated.max(compiler::rfc3339(compiler::modified(file).unwrap_or(0)));
+    let base = file.parent().unwrap_or(Path::new(""));
+    compile(reading, &origin, strict, Settings { text: settings, file, base, times })
 }
 
 /// The catalog that settings name, from the directory of their file: its name and text. One that is not there may be
@@ -79,34 +98,60 @@ pub(super) fn from_directory(directory: &Path, strict: bool) -> Result<Deployed,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(Failure::file(&file, &error)),
     };
-    compile(reading, &directory.display().to_string(), strict, settings, file.display().to_string())
+    let times = ManifestTimes::of_directory(directory);
+    let settings = Settings { text: settings, file: &file, base: directory, times };
+    compile(reading, &directory.display().to_string(), strict, settings)
 }
 
-/// Every fault of a directory's deployment.
+/// Every fault of a directory's deployment, its signing key's included.
 pub(super) fn check(directory: &Path) -> Result<Report, Failure> {
     let reading = compiler::read(directory, &options(&function_names()));
-    reading.unusable.map_or(Ok(reading.report), |why| Err(Failure(why)))
+    if let Some(why) = reading.unusable {
+        return Err(Failure(why));
+    }
+    let settings = std::fs::read_to_string(directory.join(SETTINGS)).unwrap_or_default();
+    let mut faults = reading.report.faults;
+    if let Err(Failure(why)) = signing::signer(&settings, directory) {
+        let source = Source { file: SETTINGS.to_owned(), line: 0 };
+        faults.push(Fault::new(
+            &rules::SIGNING_KEY,
+            source,
+            why,
+            "name a PKCS#8 PEM file, or leave [signing] out",
+        ));
+    }
+    Ok(Report::new(faults))
+}
+
+/// An agtp-server.toml and what goes with it.
+struct Settings<'f> {
+    text: String,
+    file: &'f Path,
+    /// What file names in it are relative to.
+    base: &'f Path,
+    times: ManifestTimes,
 }
 
 fn compile(
     reading: Reading,
     origin: &str,
     strict: bool,
-    settings: String,
-    settings_origin: String,
+    settings: Settings<'_>,
 ) -> Result<Deployed, Failure> {
     let deployment = accept(reading, origin, strict)?;
-    let now = clock::rfc3339(clock::unix_seconds());
-    let times = ManifestTimes { issued: now.clone(), updated: now };
-    let Compiled { registry, agents, warnings, .. } =
-        compiler::lower(&deployment, &times).map_err(|error| Failure(format!("{origin}: {error}")))?;
+    let too_large = |error| Failure(format!("{origin}: {error}"));
+    let Compiled { mut registry, agents, warnings, .. } =
+        compiler::lower(&deployment, &settings.times).map_err(too_large)?;
+    if let Some(signer) = signing::signer(&settings.text, settings.base)? {
+        compiler::sign_manifests(&mut registry, &signer).map_err(too_large)?;
+    }
     // Made once for each process and used until it ends, like what is compiled in.
     Ok(Deployed {
         registry: Box::leak(Box::new(registry)),
         agents: Box::leak(Box::new(agents)),
         functions: hotel::FUNCTIONS,
-        settings,
-        settings_origin,
+        settings: settings.text,
+        settings_origin: settings.file.display().to_string(),
         warnings,
     })
 }
@@ -195,6 +240,45 @@ mod tests {
             format!("{:?} {:?} {:?}", deployment.settings, deployment.endpoints, deployment.agents)
         };
         assert_eq!(shown(in_memory), shown(on_disk));
+    }
+
+    #[test]
+    fn a_deployment_is_signed_with_its_key_and_a_restart_changes_nothing() {
+        let dir = std::env::temp_dir().join(format!("agtp-signed-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join(SETTINGS), "[signing]\nkey = \"main.pem\"\nkey_id = \"main\"\n").unwrap();
+        let report = check(&dir).unwrap();
+        assert!(report.faults.iter().any(|fault| fault.code == "signing-key"), "{report}");
+        let Failure(message) = from_directory(&dir, false).err().unwrap();
+        assert!(message.contains("main.pem") && !message.contains('\n'), "{message}");
+        let key = signing::new_private_key(&dir.join("main.pem")).unwrap().public();
+        assert_eq!(check(&dir).unwrap().errors(), 0);
+        let manifest =
+            |deployed: &Deployed| deployed.registry.str(deployed.registry.documents.manifest).to_owned();
+        let first = manifest(&from_directory(&dir, false).unwrap());
+        let options = compiler::ManifestOptions { key: Some(&key), anonymous: true };
+        let report = compiler::check_manifest(&first, &options);
+        assert_eq!((report.errors(), report.signature.as_str()), (0, "verified"), "{report}");
+        assert_eq!(manifest(&from_directory(&dir, false).unwrap()), first);
+        // The compiled-in documents under these settings are signed too.
+        let under = compiled_in_under(&dir.join(SETTINGS), true).unwrap();
+        assert_eq!(compiler::check_manifest(&manifest(&under), &options).signature.as_str(), "verified");
+        let pem = std::fs::read_to_string(dir.join("main.pem")).unwrap();
+        assert!(!under.registry.text.contains(pem.lines().nth(1).unwrap()));
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn what_is_compiled_in_has_a_sound_manifest() {
+        let deployed = compiled_in().unwrap();
+        let manifest = deployed.registry.str(deployed.registry.documents.manifest);
+        let report = compiler::check_manifest(manifest, &compiler::ManifestOptions::default());
+        assert_eq!(report.errors(), 0, "{report}");
+        assert!(compiled_times().issued <= compiled_times().updated);
+        // Nothing of a handler but its type is in the bytes.
+        for function in deployed.functions {
+            assert!(!manifest.contains(function.name), "{}", function.name);
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! closed pipe ends a command quietly.
 
 mod agent;
+mod agents;
 mod call;
 mod catalog;
 mod catalog_diff;
@@ -15,6 +16,7 @@ mod hints;
 mod output;
 mod serve;
 mod settings;
+mod signing;
 
 pub use catalog_diff::catalog_diff;
 
@@ -60,8 +62,11 @@ enum Command {
     Serve(serve::Args),
     /// Send one request and print its answer
     Call(call::Args),
-    /// Report every fault of a deployment
+    /// Report every fault of a deployment or a manifest
     Check(check::Args),
+    /// Make and verify agents
+    #[command(subcommand)]
+    Agent(agents::Command),
     /// Look methods up in the catalog
     #[command(subcommand)]
     Catalog(catalog::Command),
@@ -73,6 +78,7 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Call(args) => call::run(args),
         Command::Check(args) => check::run(args),
+        Command::Agent(command) => agents::run(command),
         Command::Catalog(command) => catalog::run(command),
     })
 }

@@ -62,7 +62,7 @@ fn deployed(args: &Args) -> Result<Deployed, Failure> {
     let deployed = match (&args.deployment, &args.config) {
         (Some(directory), _) => deployment::from_directory(directory, args.strict)?,
         (None, Some(file)) => deployment::compiled_in_under(file, args.strict)?,
-        (None, None) => deployment::compiled_in(),
+        (None, None) => deployment::compiled_in()?,
     };
     deployed.warnings.iter().for_each(|warning| warn(format_args!("{warning}")));
     Ok(deployed)

@@ -138,13 +138,17 @@ impl fmt::Display for Report {
         for fault in &self.faults {
             writeln!(f, "{fault}")?;
         }
-        let (errors, warnings) = (self.errors(), self.warnings());
-        match (errors, warnings) {
-            (0, 0) => write!(f, "no faults"),
-            (0, _) => write!(f, "no faults, {}", counted(warnings, "warning")),
-            (_, 0) => write!(f, "{}", counted(errors, "error")),
-            _ => write!(f, "{}, {}", counted(errors, "error"), counted(warnings, "warning")),
-        }
+        f.write_str(&summary(self.errors(), self.warnings()))
+    }
+}
+
+/// The last line of a report.
+pub(super) fn summary(errors: usize, warnings: usize) -> String {
+    match (errors, warnings) {
+        (0, 0) => "no faults".to_owned(),
+        (0, _) => format!("no faults, {}", counted(warnings, "warning")),
+        (_, 0) => counted(errors, "error"),
+        _ => format!("{}, {}", counted(errors, "error"), counted(warnings, "warning")),
     }
 }
 

@@ -1,20 +1,12 @@
 //! The server manifest (draft: Server Manifest; facts page 6).
 
 use super::canonical;
-use super::ir::{Deployment, Deprecation, EndpointDecl, MethodPolicy, RedirectDecl};
+use super::ir::{Deployment, Deprecation, EndpointDecl, MethodPolicy, RedirectDecl, Settings};
 use super::lower::Entry;
+use super::times::ManifestTimes;
 use crate::registry::{Disclosure, Policies};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-
-/// When a manifest was made; the compiler looks at no clock. RFC 3339.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ManifestTimes {
-    /// `server.issued`, unless the deployment configures one.
-    pub issued: String,
-    /// `server.updated`.
-    pub updated: String,
-}
 
 /// The manifest as it is shown to a caller who is told the agents, and to one who is not.
 pub(super) fn render(
@@ -51,13 +43,14 @@ fn content(deployment: &Deployment, entries: &[Entry<'_>]) -> Value {
             "operator": settings.server.operator,
             "contact": settings.server.contact,
             "supported_features": settings.server.supported_features,
+            "issued": settings.server.issued,
         },
         "embedded_methods": catalog.embedded,
         "custom_methods": settings.methods.custom,
         "endpoints": entries.iter().map(|entry| projection(&entry.decl)).collect::<Vec<_>>(),
         "agent_disclosure": disclosure(settings.disclosure),
         "hosted_agents": [],
-        "agent_disclosure_notice": settings.disclosure_notice,
+        "agent_disclosure_notice": notice(settings),
         "apis": settings.apis,
         "hosted_protocols": settings.hosted_protocols,
         "policies": policies(&settings.policies, &settings.methods),
@@ -76,7 +69,8 @@ fn sealed(manifest: &mut Value, deployment: &Deployment, times: &ManifestTimes) 
     manifest["server"]["updated"] = times.updated.as_str().into();
     let rendered = manifest.to_string();
     take(manifest, &["document_version", "manifest_signature"]);
-    take(&mut manifest["server"], &["issued", "updated"]);
+    take(&mut manifest["server"], &["updated"]);
+    manifest["server"]["issued"] = server.issued.clone().into();
     rendered
 }
 
@@ -163,6 +157,20 @@ fn put(map: &mut Map<String, Value>, key: &str, value: Option<&str>) {
     if let Some(value) = value {
         map.insert(key.to_owned(), value.into());
     }
+}
+
+/// What the operator says about disclosure, else what a caller can do about agents it is not shown.
+fn notice(settings: &Settings) -> Option<&str> {
+    let default = match settings.disclosure {
+        Disclosure::Public => None,
+        Disclosure::Authenticated => Some(
+            "Hosted agents are shown to callers with a verified identity: send the Agent-ID of an agent known here.",
+        ),
+        Disclosure::Private => {
+            Some("This server does not disclose which agents it hosts; ask the contact named under server.")
+        }
+    };
+    settings.disclosure_notice.as_deref().or(default)
 }
 
 const fn disclosure(disclosure: Disclosure) -> &'static str {
@@ -323,7 +331,52 @@ mod tests {
         deployment.settings.disclosure = Disclosure::Private;
         let [(shown, _), (withheld, _)] = manifests(&deployment);
         assert_eq!(shown["agent_disclosure"], "private");
+        assert!(shown["agent_disclosure_notice"].as_str().unwrap().contains("does not disclose"));
         assert_eq!(shown, withheld);
+        assert_eq!(shown["hosted_agents"], json!([]));
+
+        deployment.settings.disclosure = Disclosure::Authenticated;
+        let [(shown, _), (withheld, _)] = manifests(&deployment);
+        assert_eq!(
+            (shown["hosted_agents"].clone(), withheld["hosted_agents"].clone()),
+            (expected, json!([]))
+        );
+        assert!(withheld["agent_disclosure_notice"].as_str().unwrap().contains("Agent-ID"));
+        deployment.settings.disclosure_notice = Some("Ask us.".to_owned());
+        assert_eq!(manifests(&deployment)[0].0["agent_disclosure_notice"], "Ask us.");
+    }
+
+    #[test]
+    fn any_change_of_a_deployment_changes_version_and_tag() {
+        let versions = |deployment: &Deployment| {
+            manifests(deployment)
+                .map(|(manifest, headers)| (manifest["document_version"].to_string(), headers))
+        };
+        let base = || {
+            let mut deployment = deployment(vec![endpoint("BOOK", "/rooms")]);
+            deployment.agents = vec![agent('a', "lauren")];
+            deployment
+        };
+        let changes: [fn(&mut Deployment); 8] = [
+            |d| d.endpoints[0].description.push('!'),
+            |d| d.endpoints[0].errors.push("full".to_owned()),
+            |d| d.settings.server.issued = Some("2020-01-01T00:00:00Z".to_owned()),
+            |d| d.settings.server.contact = "desk@hotel.example".to_owned(),
+            |d| d.settings.policies.max_synthesis_depth += 1,
+            |d| d.settings.methods.disallow.push("AUCTION".to_owned()),
+            |d| d.settings.apis.push(json!({"name": "rest"})),
+            |d| d.agents[0].trust_tier = 1,
+        ];
+        let first = versions(&base());
+        assert_eq!(first, versions(&base()), "nothing but the content counts");
+        let mut seen = vec![first[0].clone()];
+        for change in changes {
+            let mut changed = base();
+            change(&mut changed);
+            let version = versions(&changed)[0].clone();
+            assert!(seen.iter().all(|(other, tag)| *other != version.0 && *tag != version.1));
+            seen.push(version);
+        }
     }
 
     #[test]

@@ -11,19 +11,27 @@ mod emit;
 mod fault;
 #[doc(hidden)]
 pub mod fuzz;
+pub mod genesis;
 pub mod ir;
+mod jws;
+pub mod key;
 mod lower;
 mod manifest;
+mod manifest_check;
 mod read;
 pub mod rules;
 mod suggest;
 
+mod times;
+
 pub use build::build;
 pub use emit::emit;
 pub use fault::{Fault, Report, Rule, Severity};
+pub use jws::{Signer, sign_manifests};
 pub use lower::{Compiled, FunctionUse, LowerError, lower};
-pub use manifest::ManifestTimes;
+pub use manifest_check::{ManifestFault, ManifestOptions, ManifestReport, SignatureState, check_manifest};
 pub use read::{
     Effect, EndpointConflict, Impact, LeftOut, PathConflict, PolicyConflict, ReadOptions, Reading,
-    RecipeConflict, impact, read, read_documents,
+    RecipeConflict, check_genesis, impact, read, read_agent, read_documents,
 };
+pub use times::{ManifestTimes, modified, rfc3339};

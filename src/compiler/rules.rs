@@ -194,6 +194,8 @@ rules! {
     refuse SETTING_VALUE = "setting-value", "deployment format: agtp-server.toml";
     /// A limit that is not within its bounds.
     refuse SETTING_LIMIT = "setting-limit", "D9";
+    /// The key that `[signing]` names cannot be used.
+    refuse SIGNING_KEY = "signing-key", "draft: Manifest Signature";
     /// An override of a path that is not reserved.
     refuse OVERRIDE_UNRESERVED = "override-not-reserved", "draft: Reserved DISCOVER Paths";
     /// An entry of `legacy` that is none of the five.
@@ -231,8 +233,49 @@ rules! {
     error AGENT_VALUE = "agent-value", "deployment format: identity documents";
     /// A Genesis that is not the one the agent id was made of.
     error GENESIS_MISMATCH = "genesis-mismatch", "deployment format: identity documents; D31";
+    /// A Genesis without the key it was signed with, or with something else in its place.
+    error GENESIS_KEY = "genesis-key", "deployment format: identity documents; D31";
+    /// A Genesis without a signature, or with one that does not verify.
+    error GENESIS_SIGNATURE = "genesis-signature", "draft: DISCOVER /genesis; D31";
     /// A Genesis without an identity document.
     warning GENESIS_ORPHAN = "genesis-orphan", "deployment format: directory layout";
+
+    // Manifests from anywhere.
+
+    /// A member of a manifest is missing or of the wrong type.
+    error MANIFEST_STRUCTURE = "manifest-structure", "draft: Manifest Structure";
+    /// A manifest of a version that is not known here.
+    warning MANIFEST_VERSION = "manifest-version", "draft: Manifest Structure";
+    /// `catalog_versions_supported` is not the catalog's version alone.
+    error MANIFEST_CATALOG_VERSIONS = "manifest-catalog-versions", "draft: Multi-Version Catalog Support";
+    /// A member of `server` is missing or wrong.
+    error MANIFEST_SERVER = "manifest-server", "draft: Server Block";
+    /// A manifest that does not say who runs the server.
+    warning MANIFEST_ANONYMOUS = "manifest-operator-unnamed", "draft: Server Block";
+    /// `embedded_methods` or `custom_methods` lists what it should not, or lacks what it should.
+    error MANIFEST_METHODS = "manifest-methods", "draft: Methods Inventory";
+    /// A member of an endpoint is missing or of the wrong type.
+    error MANIFEST_ENDPOINT = "manifest-endpoint", "draft: Required Fields";
+    /// A member of a semantic block is missing or of the wrong type.
+    error MANIFEST_SEMANTIC = "manifest-semantic", "draft: Required Semantic Block Fields";
+    /// Something of a handler is shown.
+    error MANIFEST_PROJECTION = "manifest-projection", "draft: Endpoint Projection";
+    /// An endpoint has a field that the draft does not know.
+    warning MANIFEST_UNKNOWN = "manifest-unknown-field", "draft: Endpoint Projection";
+    /// A built-in endpoint is not listed.
+    error MANIFEST_BUILT_INS = "manifest-built-ins", "draft: Server Metadata via AGTP Methods";
+    /// What is said about agents is wrong, or more than is disclosed.
+    error MANIFEST_AGENTS = "manifest-agents", "draft: Agents Disclosure";
+    /// `apis` or `hosted_protocols` is no list of objects.
+    error MANIFEST_SURFACE = "manifest-surface", "draft: Protocol and API Surface";
+    /// A toggle is missing or of the wrong type.
+    error MANIFEST_POLICIES = "manifest-policies", "draft: Policies Block";
+    /// `policies.methods` does not have its shape.
+    error MANIFEST_METHOD_POLICY = "manifest-method-policy", "draft: Policy Shape";
+    /// A signature that is not one by the key that was given.
+    error MANIFEST_SIGNATURE = "manifest-signature", "draft: Manifest Signature";
+    /// A manifest without a signature, or with one that is malformed, when no key was given.
+    warning MANIFEST_UNSIGNED = "manifest-unsigned", "draft: Manifest Signature";
 }
 
 #[cfg(test)]

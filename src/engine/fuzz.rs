@@ -25,7 +25,8 @@ struct Outcome {
     unanswered: usize,
 }
 
-/// Requests get the same answers whole, cut in two, and byte by byte; each gets one, and it is well formed.
+/// Requests get the same answers whole, cut in two, and byte by byte; each gets one, and it is well formed. What is
+/// incomplete at the end gets its 408.
 pub fn answers(engine: &Engine<'_>, data: &[u8]) {
     let whole = feed(engine, data, [data.len()], 0);
     // Any cut will do, so long as other data are cut elsewhere.
@@ -69,6 +70,11 @@ fn feed(engine: &Engine<'_>, data: &[u8], ends: impl IntoIterator<Item = usize>,
         }
     }
     let unanswered = if closed { 0 } else { input.len() };
+    if unanswered > 0 {
+        // Then its deadline comes (D18).
+        engine.time_out(&mut core, &mut session, NOW, &input, &mut out);
+        answered += 1;
+    }
     assert!(unanswered <= engine.request_limit(), "no request is longer than the limit");
     let output = String::from_utf8(out).unwrap_or_else(|error| panic!("an answer is not UTF-8: {error}"));
     Outcome { output, answered, closed, unanswered }

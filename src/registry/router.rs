@@ -92,44 +92,68 @@ pub fn split_segments(path: &[u8], limit: usize, segments: &mut Vec<Segment>) ->
         if segments.len() == limit {
             return limit + 1;
         }
-        let rest = &path[start..];
-        let len = memchr::memchr(b'/', rest).unwrap_or(rest.len());
-        segments.push(segment(start, &rest[..len]));
-        start += len + 1;
+        let segment = scan(path, start);
+        segments.push(segment);
+        start += segment.len as usize + 1;
         if start > path.len() {
             return segments.len();
         }
     }
 }
 
+/// The segment that begins at `start`: its end is looked for and its bytes are hashed in the same pass, eight at a time.
+/// (A search for each `/` by memchr and a second pass for the hash took half as long again.)
 #[inline]
-fn segment(start: usize, bytes: &[u8]) -> Segment {
-    let mut hash = bytes.len() as u64;
-    let mut chunks = bytes.chunks_exact(8);
-    let mut first = None;
-    for chunk in &mut chunks {
-        let word = chunk.first_chunk().map_or(0, |chunk| u64::from_le_bytes(*chunk));
+fn scan(path: &[u8], start: usize) -> Segment {
+    let (mut at, mut hash, mut first) = (start, 0, None);
+    loop {
+        let rest = path.get(at..).unwrap_or(&[]);
+        let word = rest.first_chunk().map_or_else(|| partial_word(rest), |chunk| u64::from_le_bytes(*chunk));
+        let len = bytes_before_slash(word).min(rest.len());
+        if len < WORD {
+            let tail = word & ((1 << (len * 8)) - 1);
+            let end = at + len;
+            let len = (end - start) as u32;
+            return Segment {
+                start: start as u32,
+                len,
+                word: first.unwrap_or(tail),
+                hash: fold(fold(hash, tail), u64::from(len)),
+            };
+        }
         first.get_or_insert(word);
-        hash = (hash.rotate_left(29) ^ word).wrapping_mul(MIX);
+        hash = fold(hash, word);
+        at += WORD;
     }
-    let tail = partial_word(chunks.remainder());
-    hash = (hash.rotate_left(29) ^ tail).wrapping_mul(MIX);
-    Segment { start: start as u32, len: bytes.len() as u32, word: first.unwrap_or(tail), hash }
+}
+
+/// Bytes of a word.
+const WORD: usize = 8;
+
+#[inline]
+const fn fold(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(29) ^ word).wrapping_mul(MIX)
+}
+
+/// How many bytes of a little-endian word stand before its first `/`; eight when there is none.
+#[inline]
+const fn bytes_before_slash(word: u64) -> usize {
+    const ONES: u64 = u64::from_le_bytes([1; WORD]);
+    // A byte of `zeros` is zero where the word has a slash; the lowest flag that the subtraction leaves is exact.
+    let zeros = word ^ (ONES * b'/' as u64);
+    let flags = zeros.wrapping_sub(ONES) & !zeros & (ONES * 0x80);
+    (flags.trailing_zeros() / 8) as usize
 }
 
 #[inline]
 fn partial_word(bytes: &[u8]) -> u64 {
-    let mut word = 0;
-    for (index, &byte) in bytes.iter().enumerate() {
-        word |= u64::from(byte) << (index * 8);
-    }
-    word
+    bytes.iter().take(WORD).enumerate().fold(0, |word, (index, &byte)| word | u64::from(byte) << (index * 8))
 }
 
 impl Segment {
     /// The segment a literal of a template makes; the compiler builds its edges from it.
     pub fn literal(bytes: &[u8]) -> Segment {
-        segment(0, bytes)
+        scan(bytes, 0)
     }
 }
 

@@ -302,9 +302,9 @@ fn trust(answer: &Answer) -> [Option<&str>; 4] {
 type Posture = (Value, Option<Value>, [Option<&'static str>; 4]);
 
 fn postures() -> Vec<Posture> {
-    let genesis = json!({
-        "owner_id": "acme.example", "scope": ["test:*"], "trust_tier": 3, "verification_path": "log-anchored", "signature": "sig",
-    });
+    let genesis = sealed(json!({
+        "owner_id": "acme.example", "scope": ["test:*"], "trust_tier": 3, "verification_path": "log-anchored",
+    }));
     let of_genesis = |extra: Value| {
         let mut document = extra;
         document["agent_id"] = id_of_genesis(&genesis).into();
@@ -408,7 +408,7 @@ fn a_warning_taken_off_by_the_operator_stays_off() {
 
 #[test]
 fn scopes_come_from_the_identity_document_else_from_the_genesis() {
-    let genesis = json!({"owner": "acme.example", "scope": ["admin:all"], "signature": "sig"});
+    let genesis = sealed(json!({"owner": "acme.example", "scope": ["admin:all"]}));
     let id = id_of_genesis(&genesis);
     for (document, status) in [
         (json!({"agent_id": id}), 200),

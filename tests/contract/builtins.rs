@@ -1,24 +1,20 @@
 //! What every server says about itself (draft: Server Manifest, Server Metadata via AGTP Methods; facts page 6; D1, D24,
-//! D28), and `Idempotency-Key` (D13).
+//! D28).
 
 use crate::support::*;
 use agtp::engine::{Engine, Function};
 use serde_json::{Value, json};
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 const MANIFEST: &str = "application/vnd.agtp.manifest+json";
 const PLAIN: &str = "2222222222222222222222222222222222222222222222222222222222222222";
 const RETIRED: &str = "3333333333333333333333333333333333333333333333333333333333333333";
 
 static GENESIS: LazyLock<Value> = LazyLock::new(|| {
-    let mut genesis = json!({
+    sealed(json!({
         "owner_id": "acme.example", "archetype": "assistant", "governance_zone": "zone:test", "scope": ["test:*"],
         "issued_at": "2026-01-01T00:00:00Z", "trust_tier": 1, "verification_path": "dns-anchored", "note": "caf\u{e9} \"/\"",
-    });
-    genesis["agent_id"] = id_of_genesis(&genesis).into();
-    genesis["signature"] = "c2lnbmF0dXJl".into();
-    genesis
+    }))
 });
 
 fn rooted() -> &'static str {
@@ -391,6 +387,8 @@ fn proposals_are_refused_on_principle() {
         r#"{"endpoint":{"method":"BOOK","path":"/x"}}"#,
         r#"{"name":"AUDIT","description":"d"}"#,
         r#"{"endpoint":{},"persistent":true}"#,
+        r#"{"endpoint":{},"name":"AUDIT"}"#,
+        r#"{"endpoint":1,"undeclared":2}"#,
     ] {
         let answer = Req::new("PROPOSE /").body(body).ask(&ENGINE);
         assert_eq!(verdict(&answer), (463, "proposal-rejected".to_owned()), "{body}");
@@ -421,66 +419,4 @@ fn an_operator_may_replace_a_built_in_and_use_reserved_paths_under_other_methods
     assert!(Req::new("DISCOVER /methods").ask(&engine).body.is_array(), "another method shadows nothing");
     // What replaces a built-in is an endpoint like any other.
     assert_eq!(Req::anonymous("DISCOVER /tools").ask(&engine).body["error"]["type"], "credentials-missing");
-}
-
-static RUNS: AtomicU64 = AtomicU64::new(0);
-
-#[test]
-fn an_idempotency_key_runs_a_request_once() {
-    let functions = [Function {
-        name: "test::count",
-        run: |ctx, reply| {
-            let run = RUNS.fetch_add(1, Ordering::Relaxed);
-            reply.object(|o| {
-                o.u64("run", run).value("input", ctx.input().value());
-            });
-            Ok(())
-        },
-    }];
-    let settings = "[policies]\nscope_required_for_invocation = false\n[policies.methods]\nlegacy = \"*\"\n";
-    let counting = |place: &str| Endpoint::echo(place).taking(&["note", "action"]).function("test::count");
-    let engine = Deployment::with_settings(settings)
-        .agent("plain", &json!({"agent_id": PLAIN}))
-        .endpoint(&counting("BOOK /rooms"))
-        .endpoint(&counting("FETCH /rooms"))
-        .endpoint(&counting("EXECUTE /rooms"))
-        .endpoint(&counting("BOOK /rooms/{room}"))
-        .engine_with(&functions);
-    let ask = |agent: &str, line: &str, key: &str, body: &str| {
-        Req::anonymous(line).header("Agent-ID", agent).header("Idempotency-Key", key).body(body).ask(&engine)
-    };
-    let first = ask(TESTER, "BOOK /rooms", "k", r#"{"note":1}"#);
-    let again = ask(TESTER, "BOOK /rooms", "k", r#"{"note":1}"#);
-    assert_eq!((first.status, &first.raw), (200, &again.raw));
-    let conflict = ask(TESTER, "BOOK /rooms", "k", r#"{"note":2}"#);
-    assert_eq!(verdict(&conflict), (409, "idempotency-conflict".to_owned()));
-    assert_eq!(RUNS.load(Ordering::Relaxed), 1);
-    // Agent, method, path and key tell requests apart.
-    for other in [
-        ask(PLAIN, "BOOK /rooms", "k", r#"{"note":1}"#),
-        ask(TESTER, "FETCH /rooms", "k", r#"{"note":1}"#),
-        ask(TESTER, "BOOK /rooms/1", "k", r#"{"note":1}"#),
-        ask(TESTER, "BOOK /rooms/2", "k", r#"{"note":1}"#),
-        ask(TESTER, "BOOK /rooms", "l", r#"{"note":1}"#),
-    ] {
-        assert_eq!(other.status, 200, "{other:?}");
-        assert_ne!(other.raw, first.raw);
-    }
-    assert_eq!(RUNS.load(Ordering::Relaxed), 6);
-    // A request that never ran claims nothing.
-    assert_eq!(ask(TESTER, "BOOK /rooms", "m", r#"{"extra":2}"#).status, 422);
-    assert_eq!(ask(TESTER, "BOOK /rooms", "m", r#"{"note":2}"#).status, 200);
-    // Nobody gets a stored answer without passing the gates.
-    assert_eq!(
-        Req::anonymous("BOOK /rooms")
-            .header("Idempotency-Key", "k")
-            .body(r#"{"note":1}"#)
-            .ask(&engine)
-            .status,
-        262
-    );
-    // PATCH and DELETE are both EXECUTE, and no repeat of each other.
-    assert_eq!(ask(TESTER, "PATCH /rooms", "k", "").body["input"], json!({"action": "modify"}));
-    let deleted = ask(TESTER, "DELETE /rooms", "k", "");
-    assert!(deleted.status == 409 || deleted.body["input"] == json!({"action": "delete"}), "{deleted:?}");
 }

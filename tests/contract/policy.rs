@@ -273,12 +273,16 @@ fn a_deprecated_verb_is_served_with_a_warning_on_every_answer() {
 }
 
 #[test]
-fn the_warning_is_about_the_verb_as_requested_wherever_a_redirect_leads() {
-    let redirect = "[[policies.methods.redirects]]\nfrom_method = \"BOOK\"\nto_method = \"RESERVE\"\n";
+fn the_warning_is_about_the_verb_as_requested_else_about_the_one_a_redirect_leads_to() {
+    let redirect = |from: &str, to: &str| {
+        format!("[[policies.methods.redirects]]\nfrom_method = \"{from}\"\nto_method = \"{to}\"\n")
+    };
+    let redirect = redirect("BOOK", "RESERVE") + &redirect("CANCEL", "AUDIT");
     let engine = Deployment::with_settings(&format!("{AGING}{redirect}"))
         .file("methods.json", &aging_catalog())
-        .echoes(&["RESERVE /rooms"])
+        .echoes(&["RESERVE /rooms", "AUDIT /rooms"])
         .engine();
+    assert_eq!(Req::new("CANCEL /rooms").ask(&engine).header(CATALOG), Some("deprecated; successor=INSPECT"));
     let answer = Req::new("BOOK /rooms").ask(&engine);
     assert_eq!(answer.body["method"], "RESERVE");
     assert_eq!(answer.header(CATALOG), Some("deprecated; successor=RESERVE; removed_in=2.0.0"));

@@ -353,6 +353,19 @@ pub fn small_catalog(verbs: &[&str]) -> Value {
     small
 }
 
+/// A Genesis with the key, the id and the signature of a test issuer.
+pub fn sealed(mut genesis: Value) -> Value {
+    use base64::Engine as _;
+    use ed25519_dalek::{Signer as _, SigningKey};
+    let base64url = base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    let issuer = SigningKey::from_bytes(&[7; 32]);
+    genesis["issuer_public_key"] = base64url.encode(issuer.verifying_key().as_bytes()).into();
+    let signature = issuer.sign(genesis.to_string().as_bytes());
+    genesis["agent_id"] = id_of_genesis(&genesis).into();
+    genesis["signature"] = base64url.encode(signature.to_bytes()).into();
+    genesis
+}
+
 /// The Agent-ID that a Genesis without `agent_id` and `signature` makes: the SHA-256 of its canonical form. (Sorted keys
 /// and no white space are canonical enough for the plain ASCII and small integers of a test.)
 pub fn id_of_genesis(genesis: &Value) -> String {

@@ -54,7 +54,7 @@ pub enum LowerError {
 }
 
 impl LowerError {
-    const TOO_MUCH_TEXT: LowerError =
+    pub(super) const TOO_MUCH_TEXT: LowerError =
         LowerError::TooMany { what: "bytes of text in all declarations", most: u32::MAX as usize };
 }
 

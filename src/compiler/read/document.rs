@@ -33,6 +33,12 @@ impl Faults {
         self.errors.get()
     }
 
+    /// Takes over what others found.
+    pub(in crate::compiler) fn extend(&self, others: Faults) {
+        self.errors.set(self.errors.get() + others.errors());
+        self.list.borrow_mut().extend(others.into_inner());
+    }
+
     /// All of them.
     pub(in crate::compiler) fn into_inner(self) -> Vec<Fault> {
         self.list.into_inner()

@@ -7,7 +7,7 @@ use crate::compiler::{rules, suggest};
 use serde_json::Value;
 
 /// What every external service must be able to answer (draft: External Service).
-const UPSTREAM_ERRORS: [&str; 5] = [
+pub(in crate::compiler) const UPSTREAM_ERRORS: [&str; 5] = [
     "upstream_timeout",
     "upstream_connection_error",
     "upstream_malformed_response",

@@ -7,7 +7,7 @@ mod agents;
 mod document;
 mod endpoint;
 mod files;
-mod handler;
+pub(super) mod handler;
 mod impact;
 mod policy;
 mod recipes;
@@ -19,10 +19,11 @@ use super::check::path;
 use super::check::schema::SchemaChecker;
 use super::check::vocabulary::Vocabulary;
 use super::fault::Report;
-use super::ir::{AgentDecl, Deployment, MethodPolicy, RecipeDecl, Settings, Source, StepDecl};
+use super::ir::{Deployment, MethodPolicy, RecipeDecl, Settings, Source, StepDecl};
 use super::rules;
 use crate::catalog::Catalog;
 use crate::identity::covers;
+pub use agents::{check_genesis, read_agent};
 use document::{Block, Document, Faults};
 use endpoint::Candidate;
 use files::{Origin, Tree};
@@ -133,7 +134,7 @@ fn deployment(tree: &Tree<'_>, options: &ReadOptions<'_>) -> (Deployment, Vec<Le
     drop_unserved(&mut candidates, &context, tree.faults);
     let left_out = left_out(&names, &candidates, context.recipes);
     let endpoints = candidates.into_iter().filter_map(|candidate| candidate.decl).collect();
-    (Deployment { root: tree.root(), settings, endpoints, agents: agents(tree), catalog }, left_out)
+    (Deployment { root: tree.root(), settings, endpoints, agents: agents::read_all(tree), catalog }, left_out)
 }
 
 /// The catalog that `[catalog] file` names, else the canonical one. Of a faulty document what is valid is used, so that
@@ -314,53 +315,6 @@ fn check_redirects(
         let help = "such a request is refused with 460 first; redirect from another path";
         faults.add(&rules::REDIRECT_USELESS, source.clone(), message, help);
     }
-}
-
-/// The agents, sorted by id.
-fn agents(tree: &Tree<'_>) -> Vec<AgentDecl> {
-    let documents = tree.names("agents", ".agent.json").unwrap_or_default();
-    let mut geneses = tree.names("agents", ".genesis.json").unwrap_or_default();
-    let mut agents = Vec::new();
-    for name in &documents {
-        let genesis_name = name.replace(".agent.json", ".genesis.json");
-        geneses.retain(|genesis| *genesis != genesis_name);
-        let errors_before = tree.faults.errors();
-        let genesis = tree.text(&genesis_name);
-        let Some(text) = tree.text(name) else { continue };
-        if tree.faults.errors() > errors_before {
-            continue;
-        }
-        let genesis = genesis.as_deref().map(|text| agents::File { name: &genesis_name, text });
-        agents.extend(agents::read(agents::File { name, text: &text }, genesis, tree.faults));
-    }
-    for orphan in geneses {
-        let source = Source { file: orphan, line: 0 };
-        let message = "the Genesis has no identity document beside it";
-        tree.faults.add(&rules::GENESIS_ORPHAN, source, message, "add the .agent.json of the same name");
-    }
-    distinct_agents(agents, tree.faults)
-}
-
-/// Of two agents with one id the first is kept.
-fn distinct_agents(mut agents: Vec<AgentDecl>, faults: &Faults) -> Vec<AgentDecl> {
-    let mut ids: HashMap<String, String> = HashMap::new();
-    let mut names: HashMap<String, String> = HashMap::new();
-    agents.retain(|agent| {
-        if let Some(first) = ids.get(&agent.agent_id) {
-            let message = format!("{first} has the same agent_id");
-            faults.add(&rules::AGENT_DUPLICATE, agent.source.clone(), message, "keep one of them");
-            return false;
-        }
-        ids.insert(agent.agent_id.clone(), agent.source.file.clone());
-        if let Some(first) = names.insert(agent.name.clone(), agent.source.file.clone()) {
-            let message = format!("{first} has the same name, \"{}\"", agent.name);
-            let help = "names are unique within a server: give each agent its own";
-            faults.add(&rules::AGENT_NAME_DUPLICATE, agent.source.clone(), message, help);
-        }
-        true
-    });
-    agents.sort_by(|a, b| a.agent_id.cmp(&b.agent_id));
-    agents
 }
 
 /// Whether a text can be the value of a response header: printable ASCII, no white space at the ends (D14).

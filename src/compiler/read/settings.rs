@@ -93,6 +93,9 @@ pub(super) fn read(root: Option<&Block<'_>>) -> Settings {
             check_only(&block, keys);
         }
     }
+    if let Some(signing) = table(root, "signing") {
+        signing.require("key");
+    }
     settings
 }
 

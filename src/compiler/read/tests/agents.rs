@@ -1,28 +1,31 @@
 //! Identity documents and Genesis.
 
 use super::*;
-use crate::catalog::json::Node;
-use crate::compiler::canonical;
+use crate::compiler::genesis::issue;
+use crate::compiler::ir::AgentDecl;
+use crate::compiler::key::SigningKey;
 use crate::identity::Status;
-use sha2::{Digest, Sha256};
+use serde_json::{Map, Value, json};
 
-const GENESIS: &str = r#"{
-  "owner": "acme", "archetype": "assistant", "governance_zone": "z", "issued_at": "2026-01-01T00:00:00Z",
-  "scope": ["booking:*"], "trust_tier": 1, "verification_path": "dns-anchored"
-}"#;
-
-fn digest(genesis: &str) -> String {
-    let canonical = canonical::of_node(&Node::parse(genesis).unwrap());
-    Sha256::digest(canonical).iter().map(|byte| format!("{byte:02x}")).collect()
+fn issued(issuer: u8) -> Map<String, Value> {
+    let claims = json!({
+        "owner": "acme", "archetype": "assistant", "governance_zone": "z", "issued_at": "2026-01-01T00:00:00Z",
+        "scope": ["booking:*"], "trust_tier": 1, "verification_path": "dns-anchored",
+    });
+    issue(claims.as_object().unwrap().clone(), &SigningKey::from_seed(&[issuer; 32]))
 }
 
-/// The Genesis as it lies on disk: with its signature.
+fn id() -> String {
+    issued(1)["agent_id"].as_str().unwrap().to_owned()
+}
+
+/// The Genesis as it lies on disk: a line for each member.
 fn signed() -> String {
-    GENESIS.replacen('{', "{\"signature\": \"c2ln\",", 1)
+    serde_json::to_string_pretty(&issued(1)).unwrap()
 }
 
 fn identity(rest: &str) -> String {
-    format!("{{\n\"agent_id\": \"{}\",\n\"name\": \"lauren\"{rest}\n}}", digest(GENESIS))
+    format!("{{\n\"agent_id\": \"{}\",\n\"name\": \"lauren\"{rest}\n}}", id())
 }
 
 fn agent(identity: &str, genesis: Option<&str>) -> AgentDecl {
@@ -41,10 +44,7 @@ fn a_genesis_is_the_default_of_its_identity_document() {
     assert_eq!((agent.trust_warning, agent.owner_id.as_deref()), (None, Some("acme")));
     assert_eq!(agent.status, Status::Active);
     let genesis = agent.genesis.unwrap();
-    assert!(
-        genesis.starts_with("{\"archetype\":") && genesis.contains("\"signature\":\"c2ln\""),
-        "{genesis}"
-    );
+    assert_eq!(genesis, crate::compiler::canonical::of_value(&issued(1).into()));
 }
 
 #[test]
@@ -80,23 +80,82 @@ fn the_skills_summary_ends_between_characters() {
     assert_eq!(agent(&identity(&skills), None).skills_summary, "é".repeat(200));
 }
 
+/// The faults of an agent whose Genesis this is, by member: `signature genesis-signature`.
+fn faults_with(genesis: &str) -> Vec<String> {
+    let (document, name) = (identity(""), "agents/a.genesis.json");
+    let reading = reading(&[("agents/a.agent.json", &document), (name, genesis)]);
+    let faults: Vec<_> = reading.report.faults.iter().filter(|fault| fault.source.file == name).collect();
+    assert_eq!(reading.deployment.unwrap().agents.len(), usize::from(faults.is_empty()), "{genesis}");
+    let member = |line: u32| genesis.lines().nth(line as usize - 1).unwrap().split('"').nth(1).unwrap_or("");
+    faults.iter().map(|fault| format!("{} {}", member(fault.source.line), fault.code)).collect()
+}
+
+/// A Genesis on disk, one member of it replaced.
+fn with(member: &str, value: impl Into<Value>) -> String {
+    let mut genesis = issued(1);
+    genesis.insert(member.to_owned(), value.into());
+    serde_json::to_string_pretty(&genesis).unwrap()
+}
+
+fn without(member: &str) -> String {
+    let mut genesis = issued(1);
+    genesis.remove(member);
+    serde_json::to_string_pretty(&genesis).unwrap()
+}
+
 #[test]
 fn a_genesis_that_is_not_the_agent_s_keeps_it_out() {
-    let own_id = |id: &str| signed().replacen('{', &format!("{{\"agent_id\": \"{id}\","), 1);
-    let check = |genesis: &str, expected: &[&str]| {
-        let files = [("agents/a.agent.json", identity("")), ("agents/a.genesis.json", genesis.to_owned())];
-        let reading = reading(&files.each_ref().map(|(name, text)| (*name, text.as_str())));
-        let faults = shown(&reading.report.faults);
-        assert_eq!(faults.iter().filter(|fault| fault.starts_with("agents/")).collect::<Vec<_>>(), expected);
-        assert_eq!(reading.deployment.unwrap().agents.len(), usize::from(expected.is_empty()));
-    };
-    check(&own_id(&digest(GENESIS)), &[]);
-    check(&own_id(&digest("{}")), &["agents/a.genesis.json:1 genesis-mismatch"]);
-    check(&signed().replace("acme", "acmee"), &["agents/a.genesis.json:1 genesis-mismatch"]);
-    check("{", &["agents/a.genesis.json:1 json-syntax"]);
-    check("[]", &["agents/a.genesis.json:1 wrong-type"]);
+    assert!(faults_with(&signed()).is_empty());
+    assert!(faults_with(&without("agent_id")).is_empty());
+    assert_eq!(faults_with(&with("agent_id", "0".repeat(64))), ["agent_id genesis-mismatch"]);
+    assert_eq!(faults_with("{"), [" json-syntax"]);
+    assert_eq!(faults_with("[]"), [" wrong-type"]);
     let twice = signed().replacen("\n}", ",\n\"owner\": \"acme\"}", 1);
-    check(&twice, &["agents/a.genesis.json:4 duplicate-key"]);
+    assert_eq!(faults_with(&twice), ["owner duplicate-key"]);
+    // Sound in itself, but another agent's.
+    let other = serde_json::to_string_pretty(&issued(2)).unwrap();
+    assert_eq!(faults_with(&other), [" genesis-mismatch", "agent_id genesis-mismatch"]);
+}
+
+#[test]
+fn a_genesis_that_does_not_verify_keeps_its_agent_out() {
+    let tampered = [" genesis-mismatch", "signature genesis-signature"];
+    assert_eq!(faults_with(&with("owner", "acmee")), tampered);
+    assert_eq!(faults_with(&with("more", 1)), tampered);
+    let key = SigningKey::from_seed(&[2; 32]).public().to_base64url();
+    assert_eq!(faults_with(&with("issuer_public_key", key)), tampered);
+    let foreign = issued(2)["signature"].clone();
+    assert_eq!(faults_with(&with("signature", foreign)), ["signature genesis-signature"]);
+    assert_eq!(faults_with(&with("signature", "c2ln")), ["signature genesis-signature"]);
+    assert_eq!(faults_with(&with("signature", 7)), ["signature genesis-signature"]);
+    assert_eq!(faults_with(&without("signature")), [" genesis-signature"]);
+    assert_eq!(faults_with(&without("issuer_public_key")), [" genesis-mismatch", " genesis-key"]);
+    let short = [" genesis-mismatch", "issuer_public_key genesis-key"];
+    assert_eq!(faults_with(&with("issuer_public_key", "AAAA")), short);
+}
+
+#[test]
+fn many_agents_are_read_by_several_threads_as_by_one() {
+    let issuer = SigningKey::from_seed(&[3; 32]);
+    let mut files = Vec::new();
+    for number in 0..700 {
+        let claims = json!({"owner_id": "acme", "serial": number});
+        let genesis = issue(claims.as_object().unwrap().clone(), &issuer);
+        let document = json!({"agent_id": genesis["agent_id"], "name": format!("agent-{number}")});
+        files.push((format!("agents/{number:03}.agent.json"), document.to_string()));
+        let mut genesis = Value::Object(genesis);
+        if number % 100 == 7 {
+            genesis["signature"] = "".into();
+        }
+        files.push((format!("agents/{number:03}.genesis.json"), genesis.to_string()));
+    }
+    let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let reading = reading(&files);
+    let faults: Vec<_> =
+        shown(&reading.report.faults).into_iter().filter(|f| f.starts_with("agents/")).collect();
+    let expected: Vec<_> = (0..7).map(|n| format!("agents/{n}07.genesis.json:1 genesis-signature")).collect();
+    assert_eq!(faults, expected);
+    assert_eq!(reading.deployment.unwrap().agents.len(), 693);
 }
 
 #[test]
@@ -109,7 +168,7 @@ fn each_fault_of_an_identity_document_has_its_line() {
     check("{}", &["1 missing-field", "1 missing-field"]);
     check("{\n}x", &["2 json-syntax"]);
     check(&identity("").replace("\"name\": \"lauren\"", "\"name\": \"\""), &["3 empty-field"]);
-    let id = digest(GENESIS);
+    let id = id();
     check(&identity("").replace(&id, &id.to_uppercase()), &["2 agent-id-form"]);
     check(&identity("").replace(&id, &id[1..]), &["2 agent-id-form"]);
     let cases: &[(&str, &str)] = &[

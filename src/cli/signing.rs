@@ -1,0 +1,92 @@
+//! Keys in files: the one that a deployment's manifest is signed with, and those of agents' issuers.
+
+use super::Failure;
+use crate::compiler::Signer;
+use crate::compiler::key::{PublicKey, SigningKey};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
+use toml::Table;
+
+/// What signs the manifest, by the `[signing]` of an `agtp-server.toml`; the key's file is relative to `base`. Nothing if
+/// the table is not there: of its faults the compiler has told.
+pub(super) fn signer(settings: &str, base: &Path) -> Result<Option<Signer>, Failure> {
+    let settings: Table = settings.parse().unwrap_or_default();
+    let Some(signing) = settings.get("signing").and_then(toml::Value::as_table) else { return Ok(None) };
+    let text = |key| signing.get(key).and_then(toml::Value::as_str);
+    let Some(file) = text("key") else { return Ok(None) };
+    let key = private_key(&base.join(file)).map_err(|Failure(why)| Failure(format!("signing.key: {why}")))?;
+    Ok(Some(Signer::new(key, text("key_id").map(str::to_owned))))
+}
+
+/// Reads a private key.
+pub(super) fn private_key(file: &Path) -> Result<SigningKey, Failure> {
+    let pem = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
+    SigningKey::from_pem(&pem).map_err(|error| Failure(format!("{} holds {error}", file.display())))
+}
+
+/// Reads a public key: PEM, or 32 bytes in base64url.
+pub(super) fn public_key(file: &Path) -> Result<PublicKey, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
+    PublicKey::parse(&text).map_err(|error| Failure(format!("the key in {} is {error}", file.display())))
+}
+
+/// Makes a private key and writes it to a file that is not there yet and that only its owner can read.
+pub(super) fn new_private_key(file: &Path) -> Result<SigningKey, Failure> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(|error| Failure(format!("the system has no randomness: {error}")))?;
+    let key = SigningKey::from_seed(&seed);
+    let pem = key.to_pem().map_err(Failure::new)?;
+    create(file, pem.as_bytes(), 0o600)?;
+    Ok(key)
+}
+
+/// Writes a file that must not be there yet.
+pub(super) fn create(file: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    let written = options.open(file).and_then(|mut file| file.write_all(bytes));
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure(format!("{} is there already and is not overwritten", file.display()))
+        }
+        _ => Failure(format!("cannot write {}: {error}", file.display())),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_written_once_for_its_owner_and_signs() {
+        let dir = std::env::temp_dir().join(format!("agtp-signing-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let file = dir.join("ed25519.pem");
+        let key = new_private_key(&file).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        assert_eq!(private_key(&file).unwrap().public(), key.public());
+        let Failure(message) = new_private_key(&file).err().unwrap();
+        assert!(message.contains("not overwritten"), "{message}");
+        assert!(signer("[signing]\nkey = \"ed25519.pem\"", &dir).unwrap().is_some());
+        assert!(signer("", &dir).unwrap().is_none());
+        for (settings, part) in [
+            ("key = \"no.pem\"", "signing.key: cannot read"),
+            ("key = \"public.pem\"", "no Ed25519 private key"),
+        ] {
+            std::fs::write(dir.join("public.pem"), key.public().to_pem().unwrap()).unwrap();
+            let Failure(message) = signer(&format!("[signing]\n{settings}"), &dir).err().unwrap();
+            assert!(message.contains(part), "{message}");
+        }
+        assert_eq!(public_key(&dir.join("public.pem")).unwrap(), key.public());
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}
