@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let compiled = compiler::lower(&deployment, &ManifestTimes::default())?;
 
     // One engine for all threads; a core for each thread; a session for each connection.
-    let functions = [Function { name: "guests::greet", run: greet }];
+    let functions = [Function::plain("guests::greet", greet)];
     let engine = Engine::new(&compiled.registry, &compiled.agents, &functions)
         .map_err(|error| format!("the engine cannot be made: {error:?}"))?;
     let mut core = Core::new(&engine, 0x5eed);
@@ -83,6 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Step::Answered { consumed, close } => {
             println!("{consumed} bytes consumed, close: {close}\n\n{}", String::from_utf8_lossy(&output));
         }
+        Step::Waiting { .. } => println!("an asynchronous function is at work: poll the session"),
         Step::NeedMore => println!("the request is not complete"),
     }
     Ok(())

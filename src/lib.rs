@@ -26,7 +26,7 @@
 //! use agtp::compiler::{ManifestTimes, ReadOptions, lower, read};
 //! use agtp::engine::{Core, Engine, Function, Now, PADDING, Session, Step};
 //!
-//! let functions = [Function { name: "echo", run: agtp::handler::echo }];
+//! let functions = [Function::plain("echo", agtp::handler::echo)];
 //! let reading = read("my-deployment".as_ref(), &ReadOptions::default());
 //! print!("{}", reading.report);
 //! let deployment = reading.deployment.expect("a usable deployment");

@@ -47,7 +47,7 @@ fn engine() -> Engine<'static> {
         ("agents/a.agent.json", &agent(AGENTS[0])),
         ("agents/b.agent.json", &agent(AGENTS[1])),
     ]);
-    engine_of(folder.path(), &[Function { name: "counted", run: counted }])
+    engine_of(folder.path(), &[Function::plain("counted", counted)])
 }
 
 fn send(wire: &mut Wire<'_>, agent: &str, line: &str, key: &str, body: &str) -> Answer {

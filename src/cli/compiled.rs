@@ -1,6 +1,6 @@
 //! The deployment at the root of this repository, compiled in by `build.rs`.
 //!
-//! What is included defines `REGISTRY`, `AGENTS`, `FUNCTIONS` and `DOCUMENTS`, the files it was made from: their names
+//! What is included defines `REGISTRY`, `AGENTS`, `functions()` and `DOCUMENTS`, the files it was made from: their names
 //! relative to the deployment, and their texts.
 
 /// What the function names of the declarations stand for.

@@ -13,7 +13,7 @@ use std::path::Path;
 pub(super) struct Deployed {
     pub(super) registry: &'static Registry,
     pub(super) agents: &'static Agents,
-    pub(super) functions: &'static [Function],
+    pub(super) functions: Vec<Function>,
     /// The text of its agtp-server.toml; empty if it has none.
     pub(super) settings: String,
     /// What to call that file in messages.
@@ -41,7 +41,7 @@ pub(super) fn compiled_in() -> Result<Deployed, Failure> {
     Ok(Deployed {
         registry,
         agents: &compiled::AGENTS,
-        functions: compiled::FUNCTIONS,
+        functions: compiled::functions(),
         settings: settings.to_owned(),
         settings_origin: format!("{SETTINGS} (compiled in)"),
         warnings: Vec::new(),
@@ -149,7 +149,7 @@ fn compile(
     Ok(Deployed {
         registry: Box::leak(Box::new(registry)),
         agents: Box::leak(Box::new(agents)),
-        functions: hotel::FUNCTIONS,
+        functions: hotel::functions(),
         settings: settings.text,
         settings_origin: settings.file.display().to_string(),
         warnings,
@@ -192,7 +192,7 @@ fn only_error(report: &Report) -> Option<Failure> {
 }
 
 fn function_names() -> Vec<&'static str> {
-    hotel::FUNCTIONS.iter().map(|function| function.name).collect()
+    hotel::functions().iter().map(Function::name).collect()
 }
 
 fn options<'o>(names: &'o [&'o str]) -> ReadOptions<'o> {
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(report.errors(), 0, "{report}");
         assert!(compiled_times().issued <= compiled_times().updated);
         // Nothing of a handler but its type is in the bytes.
-        for function in deployed.functions {
+        for function in &deployed.functions {
             assert!(!manifest.contains(function.name), "{}", function.name);
         }
     }

@@ -45,7 +45,7 @@ pub(super) fn run(args: Args) -> Result<ExitCode, Failure> {
     refuse_plaintext_abroad(&config.listen, args.insecure)?;
     let deployed = deployed(&args)?;
     settings::apply(&deployed.settings, &deployed.settings_origin, &mut config)?;
-    let engine = Engine::new(deployed.registry, deployed.agents, deployed.functions)
+    let engine = Engine::new(deployed.registry, deployed.agents, &deployed.functions)
         .map_err(|error| Failure(error.to_string()))?;
     if !args.insecure {
         warn(format_args!(

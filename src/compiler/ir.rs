@@ -126,6 +126,8 @@ pub struct EndpointDecl {
     pub deprecated: Option<Deprecation>,
     /// Handler binding.
     pub handler: HandlerDecl,
+    /// Milliseconds that an answer may take that is waited for.
+    pub timeout_ms: u32,
 }
 
 /// One redirect entry.

@@ -169,7 +169,7 @@ rules! {
     /// An entry of `error_map` that is no status, or names an error the endpoint does not declare.
     error UPSTREAM_ERROR_MAP = "upstream-error-map", "draft: External Service";
     /// A timeout that is no positive number.
-    error UPSTREAM_TIMEOUT = "upstream-timeout", "draft: External Service";
+    error HANDLER_TIMEOUT = "handler-timeout", "draft: External Service";
     /// A kind of handler that is declared well but not served by this version.
     error HANDLER_NOT_SERVED = "handler-not-served-yet", "draft: Validation Timing";
 

@@ -1,8 +1,9 @@
 //! `Idempotency-Key`: a repeated request is answered from memory (draft: Required Semantic Block Fields; D13).
 //!
 //! Keyed by agent, method, path and key. The first request runs; a repeat gets its status and body under a fresh
-//! Response-ID; the same key with other input is 409. A repeat that arrives on another core while the first still runs
-//! waits for it, so a handler runs once. Answers of 5xx are not kept: those are worth trying again.
+//! Response-ID; the same key with other input is 409. A repeat that arrives while the first still runs, on whichever
+//! core, is put off until that has ended, so a handler runs once and no core stands still. Answers of 5xx are not kept:
+//! those are worth trying again.
 //!
 //! Memory is bounded: entries older than [`KEPT_FOR_MS`] go, and the oldest go first when there are too many. A request
 //! without the header pays one test of a bit.
@@ -12,7 +13,8 @@ use crate::wire::Status;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 /// How long an answer is kept, milliseconds: a day.
 const KEPT_FOR_MS: u64 = 24 * 60 * 60 * 1000;
@@ -28,14 +30,12 @@ const ENTRY_BYTES: usize = 256;
 
 /// Answers by key, shared by all cores.
 pub(super) struct Idempotency {
-    shards: Box<[Shard]>,
+    shards: Box<[Arc<Shard>]>,
 }
 
 #[derive(Default)]
 struct Shard {
     state: Mutex<State>,
-    /// Signalled whenever a running entry ends.
-    ended: Condvar,
 }
 
 #[derive(Default)]
@@ -44,6 +44,8 @@ struct State {
     /// Keys in the order they were finished, for expiry.
     finished: VecDeque<(u64, Arc<[u8]>)>,
     bytes: usize,
+    /// Who waits for a running entry to end: all are woken whenever one does, and look again.
+    waiting: Vec<Waker>,
 }
 
 struct Entry {
@@ -71,9 +73,11 @@ impl Fingerprint {
 }
 
 /// What becomes of a request that carries a key.
-pub(super) enum Claim<'i> {
+pub(super) enum Claim {
     /// It is the first: run it, then [`finish`](Running::finish).
-    First(Running<'i>),
+    First(Running),
+    /// It is a repeat of a request that still runs: [`poll`](Repeat::poll) it.
+    Busy(Repeat),
     /// It is a repeat; the body was copied to the buffer given.
     Repeat(Status),
     /// The key belongs to other input.
@@ -81,26 +85,32 @@ pub(super) enum Claim<'i> {
 }
 
 /// The right to run. Dropped without an answer, as when a handler panics, the key is free again.
-pub(super) struct Running<'i> {
-    shard: &'i Shard,
+pub(super) struct Running {
+    shard: Arc<Shard>,
+    key: Arc<[u8]>,
+    fingerprint: Fingerprint,
+}
+
+/// A request that waits for the one it repeats.
+pub(super) struct Repeat {
+    shard: Arc<Shard>,
     key: Arc<[u8]>,
     fingerprint: Fingerprint,
 }
 
 impl Idempotency {
     pub(super) fn new() -> Self {
-        Idempotency { shards: (0..SHARDS).map(|_| Shard::default()).collect() }
+        Idempotency { shards: (0..SHARDS).map(|_| Arc::default()).collect() }
     }
 
-    /// Claims a key, waiting while another core runs it. Lengths go into the stored key, so that no two sets of parts
-    /// are one.
+    /// Claims a key. Lengths go into the stored key, so that no two sets of parts are one.
     pub(super) fn claim(
         &self,
         parts: [&[u8]; 4],
         fingerprint: Fingerprint,
         now: Now,
         body: &mut Vec<u8>,
-    ) -> Claim<'_> {
+    ) -> Claim {
         let mut key = Vec::with_capacity(parts.iter().map(|part| part.len() + 4).sum());
         for part in parts {
             key.extend_from_slice(&(part.len() as u32).to_le_bytes());
@@ -109,32 +119,52 @@ impl Idempotency {
         let key: Arc<[u8]> = key.into();
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
-        let shard = &self.shards[hasher.finish() as usize % SHARDS];
+        let shard = Arc::clone(&self.shards[hasher.finish() as usize % SHARDS]);
         let mut state = lock(&shard.state);
         state.expire(now);
-        loop {
-            match state.entries.get(&key) {
-                None => {
-                    state
-                        .entries
-                        .insert(Arc::clone(&key), Entry { fingerprint, answer: None, finished_ms: 0 });
-                    return Claim::First(Running { shard, key, fingerprint });
-                }
-                Some(entry) if entry.fingerprint != fingerprint => return Claim::Conflict,
-                Some(Entry { answer: Some((status, stored)), .. }) => {
-                    body.clear();
-                    body.extend_from_slice(stored);
-                    return Claim::Repeat(*status);
-                }
-                Some(Entry { answer: None, .. }) => {
-                    state = shard.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
-                }
-            }
+        let found = state.claim(&key, fingerprint, body);
+        drop(state);
+        match found {
+            Found::Nothing => Claim::First(Running { shard, key, fingerprint }),
+            Found::Running => Claim::Busy(Repeat { shard, key, fingerprint }),
+            Found::Answer(status) => Claim::Repeat(status),
+            Found::Other => Claim::Conflict,
         }
     }
 }
 
-impl Running<'_> {
+impl Repeat {
+    /// What has become of the request that is repeated. While it runs, the waker is kept.
+    pub(super) fn poll(&self, context: &Context<'_>, body: &mut Vec<u8>) -> Poll<Claim> {
+        let mut state = lock(&self.shard.state);
+        let (shard, key) = (Arc::clone(&self.shard), Arc::clone(&self.key));
+        Poll::Ready(match state.claim(&self.key, self.fingerprint, body) {
+            Found::Running => {
+                if !state.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+                    state.waiting.push(context.waker().clone());
+                }
+                return Poll::Pending;
+            }
+            // It failed, so it is this request's turn.
+            Found::Nothing => Claim::First(Running { shard, key, fingerprint: self.fingerprint }),
+            Found::Answer(status) => Claim::Repeat(status),
+            Found::Other => Claim::Conflict,
+        })
+    }
+}
+
+/// What stands under a key.
+enum Found {
+    /// Nothing: the key is now marked as running.
+    Nothing,
+    Running,
+    /// An answer; its body was copied.
+    Answer(Status),
+    /// Other input.
+    Other,
+}
+
+impl Running {
     /// Keeps the answer for repeats, unless it is worth trying again.
     pub(super) fn finish(self, status: Status, body: &[u8], now: Now) {
         if status.code() >= 500 {
@@ -154,18 +184,36 @@ impl Running<'_> {
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for Running {
     fn drop(&mut self) {
         let mut state = lock(&self.shard.state);
         if state.entries.get(&self.key).is_some_and(|entry| entry.answer.is_none()) {
             state.entries.remove(&self.key);
         }
+        let waiting = std::mem::take(&mut state.waiting);
         drop(state);
-        self.shard.ended.notify_all();
+        waiting.into_iter().for_each(Waker::wake);
     }
 }
 
 impl State {
+    fn claim(&mut self, key: &Arc<[u8]>, fingerprint: Fingerprint, body: &mut Vec<u8>) -> Found {
+        match self.entries.get(key) {
+            None => {
+                let entry = Entry { fingerprint, answer: None, finished_ms: 0 };
+                self.entries.insert(Arc::clone(key), entry);
+                Found::Nothing
+            }
+            Some(entry) if entry.fingerprint != fingerprint => Found::Other,
+            Some(Entry { answer: Some((status, stored)), .. }) => {
+                body.clear();
+                body.extend_from_slice(stored);
+                Found::Answer(*status)
+            }
+            Some(Entry { answer: None, .. }) => Found::Running,
+        }
+    }
+
     /// Drops what is too old, then the oldest while there is too much.
     fn expire(&mut self, now: Now) {
         while let Some((finished_ms, key)) = self.finished.front() {
@@ -210,6 +258,7 @@ mod tests {
             }
             Claim::Repeat(status) => Ok((status, body)),
             Claim::Conflict => Err(()),
+            Claim::Busy(_) => panic!("nothing else runs"),
         }
     }
 
@@ -279,18 +328,70 @@ mod tests {
                 scope.spawn(|| {
                     let mut body = Vec::new();
                     barrier.wait();
-                    match store.claim(parts(b"k"), Fingerprint::of(b"", b"a"), NOW, &mut body) {
+                    let claim = store.claim(parts(b"k"), Fingerprint::of(b"", b"a"), NOW, &mut body);
+                    match wait(claim, &mut body) {
                         Claim::First(running) => {
                             runs.fetch_add(1, Ordering::SeqCst);
                             std::thread::yield_now();
                             running.finish(Status::Ok, b"once", NOW);
                         }
                         Claim::Repeat(_) => assert_eq!(body, b"once"),
-                        Claim::Conflict => panic!("same input"),
+                        Claim::Conflict | Claim::Busy(_) => panic!("same input, and it was waited for"),
                     }
                 });
             }
         });
         assert_eq!(runs.load(Ordering::SeqCst), 1);
+    }
+
+    /// Wakes the thread that waits.
+    struct Unpark(std::thread::Thread);
+
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+
+    fn wait(claim: Claim, body: &mut Vec<u8>) -> Claim {
+        let Claim::Busy(repeat) = claim else { return claim };
+        let waker = Arc::new(Unpark(std::thread::current())).into();
+        loop {
+            match repeat.poll(&Context::from_waker(&waker), body) {
+                Poll::Ready(claim) => return claim,
+                Poll::Pending => std::thread::park(),
+            }
+        }
+    }
+
+    #[test]
+    fn a_repeat_runs_when_the_first_failed() {
+        let store = Idempotency::new();
+        let mut body = Vec::new();
+        let print = Fingerprint::of(b"", b"a");
+        let Claim::First(first) = store.claim(parts(b"k"), print, NOW, &mut body) else {
+            panic!("it is free")
+        };
+        let Claim::Busy(repeat) = store.claim(parts(b"k"), print, NOW, &mut body) else { panic!("it runs") };
+        let (woken, waker) = counting();
+        let context = Context::from_waker(&waker);
+        assert!(repeat.poll(&context, &mut body).is_pending());
+        assert!(repeat.poll(&context, &mut body).is_pending());
+        first.finish(Status::ServerError, b"", NOW);
+        assert_eq!(woken.0.load(Ordering::SeqCst), 1, "one waker is kept, however often it is polled");
+        assert!(matches!(repeat.poll(&context, &mut body), Poll::Ready(Claim::First(_))));
+    }
+
+    struct Count(AtomicUsize);
+
+    impl std::task::Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn counting() -> (Arc<Count>, Waker) {
+        let count = Arc::new(Count(AtomicUsize::new(0)));
+        (Arc::clone(&count), count.into())
     }
 }

@@ -4,15 +4,18 @@
 //! validator and the handler see is that tape: nothing is copied into another representation.
 
 use super::idempotency::{Claim, Fingerprint, Running};
+use super::invoke::Outcome;
 use super::refusal::{self, Refusal};
 use super::request::Request;
 use super::respond::Answer;
+use super::waiting::{Started, Work};
 use super::{Engine, Scratch, Trail, invoke};
-use crate::json::{Document, Scalar, TapeBuffers, parse_scalar};
+use crate::json::{Document, Scalar, TapeBuffers, Value, parse_scalar};
 use crate::registry::{Binding, Builtin, Endpoint, LegacyForm, Scalar as Conversion, Segment};
 use crate::wire::{Field, RawPair, Status, decode, needs_decoding, pairs as pairs_of};
 use bumpalo::Bump;
 use bumpalo::collections::Vec as BumpVec;
+use std::sync::Arc;
 
 /// Reads, merges and validates the input, then runs the endpoint on it.
 #[inline]
@@ -23,7 +26,7 @@ pub(super) fn read_and_run<'r>(
     body: &mut [u8],
     body_len: usize,
     trail: &Trail<'r>,
-) -> Result<Answer<'r>, Refusal<'r>> {
+) -> Result<Outcome<'r>, Refusal<'r>> {
     let Some(endpoint) = trail.endpoint.map(|id| engine.registry.endpoint(id)) else {
         return Err(Refusal::NotFound);
     };
@@ -46,7 +49,7 @@ pub(super) fn read_and_run<'r>(
         if !valid {
             Err(invoke::input_invalid(engine, endpoint, document.root()))
         } else if let Some(ended) =
-            ticket.and_then(|ticket| ticket.claim(engine, request, trail, out, &mut running))
+            ticket.and_then(|ticket| ticket.claim(engine, request, trail, document.root(), out, &mut running))
         {
             ended
         } else {
@@ -57,7 +60,16 @@ pub(super) fn read_and_run<'r>(
     input.recycle(document);
     match running {
         None => result,
-        Some(running) => keep(engine, scratch, request, trail, running, result),
+        Some(running) => match result {
+            Ok(Outcome::Later(mut started)) => {
+                started.running = Some(running);
+                Ok(Outcome::Later(started))
+            }
+            Ok(Outcome::Answer(answer)) => {
+                keep(engine, scratch, request, trail, running, Ok(answer)).map(Outcome::Answer)
+            }
+            Err(refusal) => keep(engine, scratch, request, trail, running, Err(refusal)).map(Outcome::Answer),
+        },
     }
 }
 
@@ -83,9 +95,10 @@ impl<'r> Ticket<'r> {
         engine: &'e Engine<'_>,
         request: &Request<'_>,
         trail: &Trail<'_>,
+        input: Value<'_>,
         body: &mut Vec<u8>,
-        running: &mut Option<Running<'e>>,
-    ) -> Option<Result<Answer<'e>, Refusal<'e>>> {
+        running: &mut Option<Running>,
+    ) -> Option<Result<Outcome<'e>, Refusal<'e>>> {
         let agent = trail.agent.map_or(&[][..], |agent| &agent.id);
         // The method as requested: a PUT served as EXECUTE brings other input than an EXECUTE.
         let parts = [agent, request.method(), trail.path, self.key.as_bytes()];
@@ -94,7 +107,12 @@ impl<'r> Ticket<'r> {
                 *running = Some(first);
                 None
             }
-            Claim::Repeat(status) => Some(Ok(Answer::rendered(status))),
+            Claim::Busy(repeat) => {
+                let work = Work::Repeat { repeat, input: invoke::as_json(input) };
+                let started = Started { request: Arc::new(invoke::owned(request)), work, running: None };
+                Some(Ok(Outcome::Later(Box::new(started))))
+            }
+            Claim::Repeat(status) => Some(Ok(Outcome::Answer(Answer::rendered(status)))),
             Claim::Conflict => Some(Err(Refusal::IdempotencyConflict)),
         }
     }
@@ -102,12 +120,12 @@ impl<'r> Ticket<'r> {
 
 /// Keeps an answer for repeats of its request. A named error is an answer too.
 #[cold]
-fn keep<'r>(
+pub(super) fn keep<'r>(
     engine: &'r Engine<'_>,
     scratch: &mut Scratch,
     request: &Request<'r>,
     trail: &Trail<'r>,
-    running: Running<'_>,
+    running: Running,
     result: Result<Answer<'r>, Refusal<'r>>,
 ) -> Result<Answer<'r>, Refusal<'r>> {
     let answer = match result {

@@ -4,13 +4,18 @@ use super::event::EndpointName;
 use super::refusal::{Refusal, Violations};
 use super::request::Request;
 use super::respond::Answer;
-use super::{Engine, Event, HandlerFn, Trail, builtin};
-use crate::handler::{Context, EndpointError, Failure, Reply};
+use super::waiting::{Started, Work};
+use super::{Engine, Event, Trail, builtin};
+use crate::handler::{
+    AsyncHandler, Caller, Context, EndpointError, Failure, Handler, OwnedContext, OwnedHead, PlainHandler,
+    Reply,
+};
 use crate::json::{TapeBuffers, Value};
 use crate::registry::{Binding, Endpoint};
 use crate::wire::Status;
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// Most violations a 422 lists (facts page 3).
 const MOST_VIOLATIONS: usize = 16;
@@ -23,6 +28,14 @@ pub(super) struct Sinks<'s> {
     pub(super) check: &'s mut Vec<u8>,
 }
 
+/// What running an endpoint comes to, unless it is refused.
+pub(super) enum Outcome<'r> {
+    /// Its answer.
+    Answer(Answer<'r>),
+    /// The answer is to come.
+    Later(Box<Started>),
+}
+
 /// Runs an endpoint on valid input.
 #[inline]
 pub(super) fn run<'r>(
@@ -32,22 +45,69 @@ pub(super) fn run<'r>(
     trail: &Trail<'r>,
     endpoint: &'r Endpoint,
     input: Value<'_>,
-) -> Result<Answer<'r>, Refusal<'r>> {
+) -> Result<Outcome<'r>, Refusal<'r>> {
     match endpoint.binding {
-        Binding::Function(index) => {
-            let Some(function) = engine.functions.get(index as usize) else {
-                return Err(Refusal::HandlerFailed);
-            };
-            let status = call(engine, sinks, request, trail, endpoint, input, *function)?;
-            if status != Status::NoContent {
-                check_output(engine, sinks, endpoint)?;
+        Binding::Function(index) => match engine.functions.get(index as usize) {
+            Some(Handler::Plain(function)) => {
+                let status = call(engine, sinks, request, trail, endpoint, input, &**function)?;
+                checked(engine, sinks, endpoint, status).map(Outcome::Answer)
             }
-            Ok(Answer::rendered(status))
+            Some(Handler::Async(function)) => {
+                start(engine, request, trail, endpoint, input, &**function).map(Outcome::Later)
+            }
+            None => Err(Refusal::HandlerFailed),
+        },
+        Binding::Builtin(builtin) => {
+            builtin::run(engine, request, trail, builtin, input).map(Outcome::Answer)
         }
-        Binding::Builtin(builtin) => builtin::run(engine, request, trail, builtin, input),
         // The compiler lets neither through yet; an embedder's own tables might.
         Binding::Composition(_) | Binding::External(_) => Err(Refusal::HandlerFailed),
     }
+}
+
+/// A handler's answer, once its body is found to be what the contract says.
+pub(super) fn checked<'r>(
+    engine: &Engine<'_>,
+    sinks: &mut Sinks<'_>,
+    endpoint: &Endpoint,
+    status: Status,
+) -> Result<Answer<'r>, Refusal<'r>> {
+    if status != Status::NoContent {
+        check_output(engine, sinks, endpoint)?;
+    }
+    Ok(Answer::rendered(status))
+}
+
+/// Makes the future of an asynchronous handler's answer. It owns what it works on: the buffers of the connection and of
+/// the core are others' as soon as it waits.
+fn start<'r>(
+    engine: &'r Engine<'_>,
+    request: &Request<'r>,
+    trail: &Trail<'r>,
+    endpoint: &'r Endpoint,
+    input: Value<'_>,
+    function: &AsyncHandler,
+) -> Result<Box<Started>, Refusal<'r>> {
+    let head = Arc::new(owned(request));
+    let method = trail.method.map_or("", |id| engine.registry.method_name(id));
+    let caller = trail.agent.map(|agent| (agent.id, engine.agents.str(agent.name).into()));
+    let context = OwnedContext::new(Arc::clone(&head), method, trail.path, caller, as_json(input));
+    match catch_unwind(AssertUnwindSafe(|| function(context))) {
+        Ok(later) => Ok(Box::new(Started { request: head, work: Work::Function(later), running: None })),
+        Err(panic) => Err(panicked(engine, endpoint, &*panic)),
+    }
+}
+
+/// The request's head, apart from the connection's buffer.
+pub(super) fn owned(request: &Request<'_>) -> OwnedHead {
+    OwnedHead { head: request.head.clone(), bytes: request.bytes.into(), now: request.now }
+}
+
+/// A value as JSON text.
+pub(super) fn as_json(value: Value<'_>) -> Vec<u8> {
+    let mut json = Vec::new();
+    value.write_json(&mut json);
+    json
 }
 
 fn call<'r>(
@@ -57,7 +117,7 @@ fn call<'r>(
     trail: &Trail<'r>,
     endpoint: &'r Endpoint,
     input: Value<'_>,
-    function: HandlerFn,
+    function: &PlainHandler,
 ) -> Result<Status, Refusal<'r>> {
     let context = Context {
         input,
@@ -65,26 +125,41 @@ fn call<'r>(
         path: trail.path,
         head: request.head,
         bytes: request.bytes,
-        agent: trail.agent,
-        agents: engine.agents,
+        caller: trail.agent.map(|agent| Caller::of(agent, engine.agents)),
         now: request.now,
     };
     let mut reply = Reply::new(sinks.body, sinks.details);
     // The buffers a panicking handler leaves behind are cleared before their next use.
     match catch_unwind(AssertUnwindSafe(|| function(&context, &mut reply))) {
         Ok(Ok(())) => Ok(reply.finish()),
-        Ok(Err(error)) => Err(failed(engine, endpoint, error)),
-        Err(panic) => {
-            log_failure(engine, endpoint, panic_text(&*panic));
-            Err(Refusal::HandlerFailed)
-        }
+        Ok(Err(error)) => Err(failed(engine, sinks, endpoint, error)),
+        Err(panic) => Err(panicked(engine, endpoint, &*panic)),
     }
+}
+
+/// A panic costs its request, and says why in the log.
+#[cold]
+pub(super) fn panicked<'r>(
+    engine: &Engine<'_>,
+    endpoint: &Endpoint,
+    panic: &(dyn std::any::Any + Send),
+) -> Refusal<'r> {
+    log_failure(engine, endpoint, panic_text(panic));
+    Refusal::HandlerFailed
 }
 
 /// A named error the endpoint declares is the caller's to see; everything else is a 500 and a log line.
 #[cold]
-fn failed<'r>(engine: &'r Engine<'_>, endpoint: &'r Endpoint, error: EndpointError) -> Refusal<'r> {
+pub(super) fn failed<'r>(
+    engine: &'r Engine<'_>,
+    sinks: &mut Sinks<'_>,
+    endpoint: &'r Endpoint,
+    error: EndpointError,
+) -> Refusal<'r> {
     let registry = engine.registry;
+    if !error.details.is_empty() {
+        sinks.details.clone_from(&error.details);
+    }
     match error.failure {
         Failure::Named { name, message } => {
             let declared =

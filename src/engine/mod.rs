@@ -22,36 +22,28 @@ mod request;
 mod respond;
 mod suggest;
 mod vocabulary;
+mod waiting;
 
 pub use event::Event;
 pub use suggest::{MOST_SUGGESTIONS, closest};
 
-use crate::handler::{Context, EndpointError, Reply};
+pub use crate::handler::Function;
+use crate::handler::Handler;
 use crate::identity::Agents;
 use crate::json::{Schema, TapeBuffers};
 use crate::registry::{EndpointId, MethodId, Registry, SchemaId, Segment};
 use crate::wire::{HeadParser, Parsed, ResponseIds};
 use bumpalo::Bump;
+use invoke::Outcome;
 use refusal::Refusal;
 use request::Request;
 use respond::Answer;
 use std::sync::atomic::{AtomicU64, Ordering};
+use waiting::Waiting;
 
 /// Bytes that must follow the input in its buffer. Their content does not matter and is not changed: the JSON parser
 /// reads whole vectors past the end of a body.
 pub const PADDING: usize = crate::json::PADDING;
-
-/// A plain handler.
-pub type HandlerFn = fn(&Context<'_>, &mut Reply<'_>) -> Result<(), EndpointError>;
-
-/// A function under the name that endpoint declarations use.
-#[derive(Clone, Copy, Debug)]
-pub struct Function {
-    /// For example `rooms::book_room`.
-    pub name: &'static str,
-    /// The function.
-    pub run: HandlerFn,
-}
 
 /// Why an engine could not be made. One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +63,7 @@ pub struct Engine<'d> {
     registry: &'d Registry,
     agents: &'d Agents,
     /// One per row of [`Registry::functions`].
-    functions: Box<[HandlerFn]>,
+    functions: Box<[Handler]>,
     /// One per row of [`Registry::schemas`].
     schemas: Box<[Schema]>,
     log: fn(Event<'_>),
@@ -112,12 +104,12 @@ struct Scratch {
     check: Vec<u8>,
 }
 
-/// What the engine remembers of one connection between requests: how far a head was parsed, and whether anything was
-/// answered yet.
-#[derive(Debug)]
+/// What the engine remembers of one connection between requests: how far a head was parsed, whether anything was
+/// answered yet, and the request whose answer is to come.
 pub struct Session {
     parser: HeadParser,
     answered: bool,
+    waiting: Option<Box<Waiting>>,
 }
 
 /// What a step came to.
@@ -125,6 +117,12 @@ pub struct Session {
 pub enum Step {
     /// The input holds no whole request yet: call again with the same bytes and more behind them.
     NeedMore,
+    /// The request was taken and its answer is to come: [`poll`](Engine::poll) the session before the next step. Drop
+    /// `consumed` bytes from the front of the input.
+    Waiting {
+        /// Bytes of the request.
+        consumed: usize,
+    },
     /// One answer was appended to the output. Drop `consumed` bytes from the front of the input.
     Answered {
         /// Bytes of the request.
@@ -160,8 +158,10 @@ impl<'d> Engine<'d> {
     ) -> Result<Self, EngineError> {
         let bind = |name: &crate::registry::Text| {
             let name = registry.str(*name);
-            let found = functions.iter().find(|function| function.name == name).map(|function| function.run);
-            found.or_else(|| (name == "echo").then_some(crate::handler::echo as HandlerFn)).ok_or_else(|| {
+            let found = functions.iter().find(|function| function.name == name).cloned();
+            let found =
+                found.or_else(|| (name == "echo").then(|| Function::plain("echo", crate::handler::echo)));
+            found.map(|function| function.handler).ok_or_else(|| {
                 EngineError(format!(
                     "no function is registered under `{name}`: add it to the functions given to Engine::new"
                 ))
@@ -214,6 +214,9 @@ impl<'d> Engine<'d> {
         len: usize,
         out: &mut Vec<u8>,
     ) -> Step {
+        if session.waiting.is_some() {
+            return Step::Waiting { consumed: 0 };
+        }
         let first = !session.answered;
         let parsed = session.parser.advance(buffer.get(..len).unwrap_or(&[]), &self.registry.limits);
         let head_len = match parsed {
@@ -233,10 +236,16 @@ impl<'d> Engine<'d> {
         }
         let (head, rest) = buffer.split_at_mut(head_len);
         let request = Request::new(session.parser.head(), head, now);
-        self.answer(core, first, &request, rest, body_len, out);
+        let put_off = self.answer(core, first, &request, rest, body_len, out);
+        if let Some(waiting) = put_off {
+            session.waiting = Some(waiting);
+        }
         session.answered = true;
         session.parser.reset();
-        Step::Answered { consumed, close: false }
+        match session.waiting {
+            None => Step::Answered { consumed, close: false },
+            Some(_) => Step::Waiting { consumed },
+        }
     }
 
     /// Appends a 408 for a request that is incomplete at its deadline (D18). `input` is what there is of it: the bytes
@@ -262,10 +271,14 @@ impl<'d> Engine<'d> {
         body: &mut [u8],
         body_len: usize,
         out: &mut Vec<u8>,
-    ) {
+    ) -> Option<Box<Waiting>> {
         let mut trail = Trail { path: request.path(), ..Trail::default() };
         match self.pass(&mut core.scratch, request, body, body_len, &mut trail) {
-            Ok(answer) => respond::write(self, core, first, request, &trail, &answer, out),
+            Ok(Outcome::Answer(answer)) => respond::write(self, core, first, request, &trail, &answer, out),
+            Ok(Outcome::Later(started)) => {
+                core.scratch.bump.reset();
+                return self.put_off(first, &trail, *started);
+            }
             Err(refusal) => {
                 if refusal.precedes_vocabulary() {
                     self.complete_trail(&mut core.scratch, request, &mut trail);
@@ -274,6 +287,7 @@ impl<'d> Engine<'d> {
             }
         }
         core.scratch.bump.reset();
+        None
     }
 
     /// The gates, in the order of D2. (Wire faults never get here.)
@@ -284,7 +298,7 @@ impl<'d> Engine<'d> {
         body: &mut [u8],
         body_len: usize,
         trail: &mut Trail<'r>,
-    ) -> Result<Answer<'r>, Refusal<'r>> {
+    ) -> Result<Outcome<'r>, Refusal<'r>> {
         caller::refuse_delegation(request)?; //                                   501
         trail.agent = caller::identify(self, request)?; //                        400 401 410 503
         vocabulary::resolve(self, request, trail)?; //                            459
@@ -325,10 +339,15 @@ impl<'d> Engine<'d> {
         self.schemas.get(id.0 as usize)
     }
 
+    /// The row of one of [`Agents::agents`].
+    fn row_of(&self, agent: &crate::identity::Agent) -> usize {
+        let base = self.agents.agents.as_ptr() as usize;
+        (std::ptr::from_ref(agent) as usize - base) / size_of::<crate::identity::Agent>()
+    }
+
     /// Remembers that an agent used the old header name; true the first time.
     fn warn_once(&self, agent: &crate::identity::Agent) -> bool {
-        let base = self.agents.agents.as_ptr() as usize;
-        let row = (std::ptr::from_ref(agent) as usize - base) / size_of::<crate::identity::Agent>();
+        let row = self.row_of(agent);
         let bit = 1 << (row % 64);
         self.warned.get(row / 64).is_some_and(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
     }
@@ -346,12 +365,22 @@ impl Core {
 impl Session {
     /// A new connection.
     pub const fn new() -> Session {
-        Session { parser: HeadParser::new(), answered: false }
+        Session { parser: HeadParser::new(), answered: false, waiting: None }
     }
 
     /// Whether the head of the request in work is complete, so that only its body is awaited.
     pub const fn in_body(&self) -> bool {
         self.parser.head().len > 0
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let waiting = self.waiting.is_some();
+        f.debug_struct("Session")
+            .field("answered", &self.answered)
+            .field("waiting", &waiting)
+            .finish_non_exhaustive()
     }
 }
 

@@ -17,6 +17,7 @@ use crate::wire::{Field, PathFault, Status, WireFault, WireFaultKind};
 pub(super) enum Refusal<'r> {
     Wire(WireFault),
     TimedOut,
+    HandlerTimedOut,
     Delegation,
     InvalidAgentId,
     UnknownAgent,
@@ -71,7 +72,7 @@ impl Refusal<'_> {
     fn status(&self) -> Status {
         match self {
             Refusal::Wire(fault) => fault.kind.status(),
-            Refusal::TimedOut => Status::Timeout,
+            Refusal::TimedOut | Refusal::HandlerTimedOut => Status::Timeout,
             Refusal::Delegation | Refusal::NotServed => Status::NotImplemented,
             Refusal::InvalidAgentId | Refusal::MalformedScope(_) | Refusal::UnsupportedContentType(_) | Refusal::Json(_) =>
                 Status::BadRequest,
@@ -132,6 +133,14 @@ impl Renderer<'_, '_> {
                     "timeout",
                     "the request was not complete in time; send it whole, or keep the connection unused",
                 );
+            }
+            Refusal::HandlerTimedOut => {
+                head(
+                    error,
+                    "timeout",
+                    "the endpoint did not answer in time; whether it took effect is not known",
+                );
+                self.place(error);
             }
             Refusal::Delegation => {
                 head(

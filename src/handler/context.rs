@@ -4,6 +4,7 @@ use super::EndpointError;
 use crate::engine::Now;
 use crate::identity::{Agent, AgentId, Agents};
 use crate::json::Value;
+use crate::registry::Text;
 use crate::wire::{Field, Head};
 
 /// One admitted request. Everything is borrowed from the connection's buffer and the core's scratch.
@@ -13,9 +14,27 @@ pub struct Context<'a> {
     pub(crate) path: &'a [u8],
     pub(crate) head: &'a Head,
     pub(crate) bytes: &'a [u8],
-    pub(crate) agent: Option<&'a Agent>,
-    pub(crate) agents: &'a Agents,
+    pub(crate) caller: Option<Caller<'a>>,
     pub(crate) now: Now,
+}
+
+/// Who calls. The name is a range until it is asked for, which most handlers never do.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller<'a> {
+    id: &'a AgentId,
+    name: Text,
+    text: &'a str,
+}
+
+impl<'a> Caller<'a> {
+    #[inline]
+    pub(crate) fn of(agent: &'a Agent, agents: &'a Agents) -> Self {
+        Caller { id: &agent.id, name: agent.name, text: &agents.text }
+    }
+
+    pub(crate) fn named(id: &'a AgentId, name: &'a str) -> Self {
+        Caller { id, name: Text { start: 0, len: name.len() as u32 }, text: name }
+    }
 }
 
 impl<'a> Context<'a> {
@@ -42,12 +61,12 @@ impl<'a> Context<'a> {
 
     /// The same as its 32 bytes.
     pub fn agent_key(&self) -> Option<&'a AgentId> {
-        self.agent.map(|agent| &agent.id)
+        self.caller.map(|caller| caller.id)
     }
 
     /// The short name the operator gave the caller.
     pub fn agent_name(&self) -> Option<&'a str> {
-        self.agent.map(|agent| self.agents.str(agent.name))
+        self.caller.map(|caller| caller.name.of(caller.text))
     }
 
     /// The scopes the caller claims for this request, all of them granted to it.
@@ -130,6 +149,20 @@ access! {
 }
 
 impl<'a> Input<'a> {
+    pub(crate) fn of(value: Value<'a>) -> Self {
+        Input { value }
+    }
+
+    /// The whole input as any type that can be deserialised from it. Strings can be borrowed.
+    ///
+    /// # Errors
+    /// An internal error when the type wants what the schema does not promise.
+    pub fn deserialize<T: serde::Deserialize<'a>>(&self) -> Result<T, EndpointError> {
+        T::deserialize(self.value).map_err(|error| {
+            EndpointError::internal(format!("the input does not fit the handler's type: {error}"))
+        })
+    }
+
     /// Whatever stands under `key`: arrays, objects, null.
     pub fn get(&self, key: &str) -> Option<Value<'a>> {
         self.value.get(key)

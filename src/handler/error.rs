@@ -1,11 +1,14 @@
 //! A handler's refusal.
 
+use crate::json::{ObjectWriter, write_object};
 use std::borrow::Cow;
 
 /// Why a handler did not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointError {
     pub(crate) failure: Failure,
+    /// `details` of a named condition, an object as JSON; empty without.
+    pub(crate) details: Vec<u8>,
 }
 
 /// The two kinds of refusal.
@@ -21,12 +24,12 @@ impl EndpointError {
     /// A named condition. The name must stand in the endpoint's `errors` list, else the caller gets a 500 and the
     /// log a line, since agents may only rely on what the contract declares (draft: Field Semantics, errors).
     pub fn named(name: impl Into<Cow<'static, str>>) -> Self {
-        EndpointError { failure: Failure::Named { name: name.into(), message: None } }
+        EndpointError { failure: Failure::Named { name: name.into(), message: None }, details: Vec::new() }
     }
 
     /// A fault of the server's own. The caller gets 500 `handler-failed` without the reason.
     pub fn internal(reason: impl Into<Cow<'static, str>>) -> Self {
-        EndpointError { failure: Failure::Internal { reason: reason.into() } }
+        EndpointError { failure: Failure::Internal { reason: reason.into() }, details: Vec::new() }
     }
 
     /// Says in prose what was wrong. Without effect on an internal error.
@@ -35,6 +38,15 @@ impl EndpointError {
         if let Failure::Named { message, .. } = &mut self.failure {
             *message = Some(text.into());
         }
+        self
+    }
+
+    /// Adds `details`. Without effect on an internal error. A plain handler can do the same without an allocation
+    /// through [`Reply::details`](super::Reply::details).
+    #[must_use]
+    pub fn details(mut self, write: impl FnOnce(&mut ObjectWriter<'_>)) -> Self {
+        self.details.clear();
+        write_object(&mut self.details, write);
         self
     }
 }

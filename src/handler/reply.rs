@@ -1,5 +1,6 @@
 //! Where a handler writes its answer.
 
+use super::EndpointError;
 use crate::json::{ObjectWriter, write_object};
 use crate::wire::Status;
 
@@ -22,6 +23,14 @@ impl<'a> Reply<'a> {
     pub fn object(&mut self, write: impl FnOnce(&mut ObjectWriter<'_>)) {
         self.body.clear();
         write_object(self.body, write);
+    }
+
+    /// Writes this value as the body. It must serialise to an object.
+    ///
+    /// # Errors
+    /// An internal error when it does not.
+    pub fn serialize<T: serde::Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EndpointError> {
+        serialize_object(self.body, value)
     }
 
     /// Adds `details` to a named error the handler is about to return.
@@ -47,4 +56,19 @@ impl<'a> Reply<'a> {
         }
         self.status
     }
+}
+
+/// Writes `value` into `body`, which is emptied first and stays empty when there is an error.
+pub(super) fn serialize_object<T: serde::Serialize + ?Sized>(
+    body: &mut Vec<u8>,
+    value: &T,
+) -> Result<(), EndpointError> {
+    body.clear();
+    let fault = match serde_json::to_writer(&mut *body, value) {
+        Ok(()) if body.first() == Some(&b'{') => return Ok(()),
+        Ok(()) => "it is no object".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    body.clear();
+    Err(EndpointError::internal(format!("the answer cannot be written as JSON: {fault}")))
 }

@@ -12,6 +12,7 @@
 //! senders. Noncharacters such as U+FFFE, which RFC 7493 also frowns on, pass: D15 does not name them.
 
 mod adapter;
+mod deserialize;
 mod email;
 mod escape;
 mod fault;

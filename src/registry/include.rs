@@ -1,7 +1,7 @@
 //! The macro that brings a compiled deployment into a crate.
 
-/// Includes what `agtp::compiler::build` compiled in the build script: `REGISTRY`, `AGENTS`, `FUNCTIONS` and
-/// `DOCUMENTS` (the names and texts of the files it was made from).
+/// Includes what `agtp::compiler::build` compiled in the build script: `REGISTRY`, `AGENTS`, `functions()`
+/// and `DOCUMENTS` (the names and texts of the files it was made from).
 ///
 /// The names of registered functions are paths in the module `handlers`: `include_registry!()` takes the one in scope,
 /// `include_registry!(handlers = path::to)` names another. The name `echo` is the one that the crate ships. A name that
@@ -18,7 +18,7 @@
 ///     agtp::include_registry!(handlers = crate::functions);
 /// }
 ///
-/// let engine = Engine::new(&deployment::REGISTRY, &deployment::AGENTS, deployment::FUNCTIONS)?;
+/// let engine = Engine::new(&deployment::REGISTRY, &deployment::AGENTS, &deployment::functions())?;
 /// ```
 #[macro_export]
 macro_rules! include_registry {

@@ -270,6 +270,8 @@ pub struct Endpoint {
     pub anonymous: bool,
     /// Whether the handler may change state (from impact), which audit and idempotency look at.
     pub changes_state: bool,
+    /// Milliseconds an answer may take that is waited for: an asynchronous handler's.
+    pub timeout_ms: u32,
     /// `AGTP-Endpoint-Warning: …\r\n`, or empty.
     pub endpoint_warning: Text,
     /// The file it was declared in, for logs; empty for built-ins.

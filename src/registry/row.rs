@@ -94,6 +94,7 @@ pub const fn e(
     required_scopes: Rows,
     errors: Rows,
     flags: u8,
+    timeout_ms: u32,
     endpoint_warning: Text,
     source: Text,
 ) -> Endpoint {
@@ -111,6 +112,7 @@ pub const fn e(
         needs_scope_header: bit(flags, 1),
         anonymous: bit(flags, 2),
         changes_state: bit(flags, 3),
+        timeout_ms,
         endpoint_warning,
         source,
     }

@@ -87,6 +87,7 @@ impl Timeouts {
             Wait::Body => self.body,
             Wait::Write => self.write,
             Wait::Linger => self.linger,
+            Wait::Handler(patience_ms) => Duration::from_millis(patience_ms.into()),
         }
     }
 

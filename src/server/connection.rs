@@ -7,6 +7,7 @@
 //! | action     | do                                                           | report                            |
 //! |------------|--------------------------------------------------------------|-----------------------------------|
 //! | `Answer`   | [`answer`](Connection::answer)                               |                                   |
+//! | `Await`    | once its waker was called, [`go_on`](Connection::go_on)      |                                   |
 //! | `Write`    | send some of [`poll_write`](Connection::poll_write)          | [`handle_written`](Connection::handle_written) |
 //! | `Read`     | receive into [`read_space`](Connection::read_space)          | [`handle_read`](Connection::handle_read), [`handle_eof`](Connection::handle_eof), or [`handle_drained`](Connection::handle_drained) when the socket has nothing |
 //! | `Shutdown` | shut the sending side down                                   | [`handle_shutdown`](Connection::handle_shutdown) |
@@ -24,6 +25,7 @@
 use super::buffers::{Buffers, OUTPUT_PAUSE_BYTES, READ_BYTES};
 use super::service::Service;
 use crate::engine::{Now, PADDING, Step};
+use std::task::{Context, Poll};
 
 /// Bytes of a lingering close: a client in the middle of a refused body gets to read why, but is not served for ever.
 const LINGER_BYTES: usize = 8 << 20;
@@ -33,6 +35,8 @@ const LINGER_BYTES: usize = 8 << 20;
 pub(super) enum Action {
     /// Received bytes may hold whole requests.
     Answer,
+    /// A request's answer is to come.
+    Await,
     /// Output waits.
     Write,
     /// More input is wanted (or, in a lingering close, to be thrown away).
@@ -56,6 +60,8 @@ pub(super) enum Wait {
     Write,
     /// The client to close.
     Linger,
+    /// A handler; milliseconds it may take.
+    Handler(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +88,8 @@ pub(super) struct Connection<S> {
     ended: bool,
     /// The server stops: close as soon as nothing is in flight.
     stopping: bool,
+    /// A request waits in the session for its answer; those behind it wait with it.
+    awaiting: bool,
     /// The input holds no whole request.
     stalled: bool,
     /// The last read filled `own`: more space pays.
@@ -107,6 +115,7 @@ impl<S> Connection<S> {
             restart: true,
             ended: false,
             stopping: false,
+            awaiting: false,
             stalled: false,
             hungry: false,
             own: Vec::new(),
@@ -122,6 +131,7 @@ impl<S> Connection<S> {
         match self.phase {
             Phase::Closed => Action::Close,
             _ if !self.poll_write(buffers).is_empty() => Action::Write,
+            Phase::Open if self.awaiting => Action::Await,
             Phase::Open if self.has_input() && !self.stalled => Action::Answer,
             // An incomplete request at the end of the stream is dropped (D18).
             Phase::Open | Phase::Flushing | Phase::Lingering { .. } if self.ended => Action::Close,
@@ -215,9 +225,32 @@ impl<S> Connection<S> {
             let input = self.own.get(self.start..self.end).unwrap_or_default();
             service.time_out(&mut self.session, now, input, &mut buffers.output);
             self.refuse_input(buffers);
+        } else if self.awaiting && self.phase == Phase::Open && self.unsent.is_empty() {
+            service.expire(&mut self.session, now, &mut buffers.output);
+            self.awaiting = false;
+            self.restart = true;
         } else {
             self.phase = Phase::Closed;
         }
+    }
+
+    /// Goes on with the request whose answer is to come; true when it has come.
+    pub(super) fn go_on<V>(
+        &mut self,
+        service: &mut V,
+        now: Now,
+        context: &mut Context<'_>,
+        buffers: &mut Buffers,
+    ) -> bool
+    where
+        V: Service<Session = S>,
+    {
+        if service.poll(&mut self.session, now, context, &mut buffers.output) == Poll::Pending {
+            return false;
+        }
+        self.awaiting = false;
+        self.restart = true;
+        true
     }
 
     /// Answers the whole requests received, in order, until output is worth a write.
@@ -240,6 +273,12 @@ impl<S> Connection<S> {
                 // Never from the engine; it would be answered for ever.
                 Step::Answered { consumed: 0, .. } => return self.refuse_input(buffers),
                 Step::Answered { consumed, .. } => self.start += consumed.min(len),
+                Step::Waiting { consumed } => {
+                    self.start += consumed.min(len);
+                    self.awaiting = true;
+                    self.restart = true;
+                    break;
+                }
             }
             self.restart = true;
         }
@@ -265,6 +304,9 @@ impl<S> Connection<S> {
             Phase::Lingering { .. } => Wait::Linger,
             Phase::Flushing | Phase::Closed => Wait::Write,
             Phase::Open if !self.unsent.is_empty() => Wait::Write,
+            Phase::Open if self.awaiting => {
+                Wait::Handler(service.patience_ms(&self.session).unwrap_or(u32::MAX))
+            }
             Phase::Open if !self.has_input() => Wait::Idle,
             Phase::Open if service.in_body(&self.session) => Wait::Body,
             Phase::Open => Wait::Head,

@@ -26,6 +26,7 @@ impl Rig {
     fn run(&mut self, mut input: &[u8]) -> Action {
         loop {
             match self.connection.poll_action(&self.buffers) {
+                Action::Await => self.go_on(),
                 Action::Answer => self.connection.answer(&mut self.toy, NOW, &mut self.buffers),
                 Action::Write if self.takes == 0 => break,
                 Action::Write => self.write(),
@@ -44,6 +45,11 @@ impl Rig {
         self.connection.park(&mut self.buffers);
         self.scribble();
         self.connection.poll_action(&self.buffers)
+    }
+
+    fn go_on(&mut self) {
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        while !self.connection.go_on(&mut self.toy, NOW, &mut context, &mut self.buffers) {}
     }
 
     fn write(&mut self) {
@@ -276,4 +282,42 @@ fn nothing_is_kept_beyond_the_longest_request() {
     rig.run(&vec![b'a'; REQUEST_LIMIT + (128 << 10)]);
     assert_eq!(rig.wait(), Some(Wait::Linger));
     assert!(rig.connection.own.is_empty());
+}
+
+#[test]
+fn requests_behind_one_that_is_awaited_keep_their_order() {
+    let mut rig = Rig::new();
+    assert_eq!(rig.run(b"echo a\nlater 3\necho b\nlater 0\necho c\n"), Action::Read);
+    assert_eq!(rig.answers(), "=a\nlate\n=b\nlate\n=c\n");
+}
+
+#[test]
+fn what_is_awaited_too_long_is_given_up_and_the_connection_goes_on() {
+    let mut rig = Rig::new();
+    let input = b"later 9\necho a\n";
+    let space = rig.connection.read_space(&mut rig.buffers);
+    space[..input.len()].copy_from_slice(input);
+    rig.connection.handle_read(input.len());
+    rig.connection.answer(&mut rig.toy, NOW, &mut rig.buffers);
+    assert_eq!(rig.connection.poll_action(&rig.buffers), Action::Await);
+    rig.connection.park(&mut rig.buffers);
+    assert_eq!(rig.wait(), Some(Wait::Handler(crate::server::toy::PATIENCE_MS)));
+    rig.scribble();
+    rig.time_out();
+    assert_eq!(rig.run(b""), Action::Read);
+    assert_eq!(rig.answers(), "expired\n=a\n");
+}
+
+#[test]
+fn a_stopping_server_waits_for_what_was_begun() {
+    let mut rig = Rig::new();
+    let input = b"later 1\n";
+    let space = rig.connection.read_space(&mut rig.buffers);
+    space[..input.len()].copy_from_slice(input);
+    rig.connection.handle_read(input.len());
+    rig.connection.answer(&mut rig.toy, NOW, &mut rig.buffers);
+    rig.connection.handle_stop();
+    assert_eq!(rig.run(b""), Action::Read);
+    assert_eq!(rig.answers(), "late\n");
+    assert!(rig.connection.handle_drained());
 }

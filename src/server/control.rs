@@ -76,6 +76,14 @@ impl Control {
         }
     }
 
+    /// Has a core take a turn of its loop.
+    pub(super) fn wake(&self, core: usize) {
+        if let Some(waker) = self.wakers.get(core) {
+            // Fails only when the core is gone already.
+            let _ = waker.wake();
+        }
+    }
+
     pub(super) fn is_stopping(&self) -> bool {
         self.state.load(Ordering::Acquire) == STOPPING
     }

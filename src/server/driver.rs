@@ -9,6 +9,7 @@ use mio::event::Event;
 use mio::net::TcpStream;
 use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
+use std::task::{Context, Waker};
 
 /// Reads one connection may do before the others get their turn.
 const READS_PER_TURN: usize = 4;
@@ -23,17 +24,34 @@ pub(super) struct Peer<S> {
     hung_up: bool,
     /// It waits to be driven.
     pub(super) queued: bool,
+    /// What it awaits may have come.
+    pub(super) woken: bool,
+    /// Wakes it. Made when it is needed for the first time, which for most connections is never.
+    pub(super) waker: Option<Waker>,
+    /// The connection is broken in both directions.
+    broken: bool,
     _place: Place,
 }
 
 impl<S> Peer<S> {
     pub(super) fn new(stream: TcpStream, session: S, place: Place) -> Peer<S> {
         let connection = Connection::new(session);
-        Peer { stream, connection, readable: false, hung_up: false, queued: false, _place: place }
+        Peer {
+            stream,
+            connection,
+            readable: false,
+            hung_up: false,
+            queued: false,
+            woken: false,
+            waker: None,
+            broken: false,
+            _place: place,
+        }
     }
 
     /// Remembers what an event said. (That the socket takes output again is tried, not remembered.)
     pub(super) fn note(&mut self, event: &Event) {
+        self.broken |= event.is_error();
         self.hung_up |= event.is_read_closed() || event.is_error();
         self.readable |= event.is_readable() || self.hung_up;
     }
@@ -61,14 +79,19 @@ pub(super) struct Driver<S> {
 impl<S: Service> Driver<S> {
     /// Does what the connection asks for until its socket would block or it had its share. (Reads are counted; what
     /// follows a read is bounded by what it brought.)
-    pub(super) fn drive(&mut self, peer: &mut Peer<S::Session>) -> Outcome {
+    pub(super) fn drive(&mut self, peer: &mut Peer<S::Session>, waker: impl Fn() -> Waker) -> Outcome {
         let mut reads_left = READS_PER_TURN;
         let outcome = loop {
             let stop = match peer.connection.poll_action(&self.buffers) {
                 Action::Answer => {
                     peer.connection.answer(&mut self.service, self.now, &mut self.buffers);
+                    // What was begun has to be polled once to begin.
+                    peer.woken = true;
                     None
                 }
+                // Nobody is left to answer: what is under way for them is dropped.
+                Action::Await if peer.broken => return self.close(),
+                Action::Await => self.go_on(peer, &waker),
                 Action::Write => self.write(peer),
                 Action::Read if peer.readable && reads_left == 0 => Some(Outcome::Spent),
                 Action::Read => {
@@ -87,6 +110,16 @@ impl<S: Service> Driver<S> {
         };
         peer.connection.park(&mut self.buffers);
         outcome
+    }
+
+    fn go_on(&mut self, peer: &mut Peer<S::Session>, waker: &impl Fn() -> Waker) -> Option<Outcome> {
+        if !std::mem::take(&mut peer.woken) {
+            return Some(Outcome::Blocked);
+        }
+        let mut context = Context::from_waker(peer.waker.get_or_insert_with(waker));
+        let connection = &mut peer.connection;
+        connection.go_on(&mut self.service, self.now, &mut context, &mut self.buffers);
+        None
     }
 
     /// The connection's deadline has passed.

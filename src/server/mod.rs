@@ -30,6 +30,7 @@ mod slots;
 mod thread;
 #[cfg(target_os = "linux")]
 mod uring;
+mod wake;
 
 #[cfg(test)]
 mod tests;
@@ -135,7 +136,7 @@ where
     for (index, gate) in gates.into_iter().enumerate() {
         let control = Arc::clone(&running.control);
         let (make, timeouts, pin) = (Arc::clone(&make), config.timeouts, (cores > 1).then_some(index));
-        running.spawn(index, Setup { gate, control, runtime, timeouts, make, pin }, ready.clone())?;
+        running.spawn(index, Setup { index, gate, control, runtime, timeouts, make, pin }, ready.clone())?;
     }
     drop(ready);
     // A core that fails drops its sender unused.

@@ -1,6 +1,7 @@
 //! What a connection asks for answers: the engine, or a toy in the tests.
 
 use crate::engine::{Core, Engine, Now, Session, Step};
+use std::task::{Context, Poll};
 
 /// Answers requests for all connections of one core.
 pub(super) trait Service {
@@ -19,6 +20,21 @@ pub(super) trait Service {
         len: usize,
         out: &mut Vec<u8>,
     ) -> Step;
+
+    /// Goes on with the request that waits in the session, as [`Engine::poll`] does.
+    fn poll(
+        &mut self,
+        session: &mut Self::Session,
+        now: Now,
+        context: &mut Context<'_>,
+        out: &mut Vec<u8>,
+    ) -> Poll<()>;
+
+    /// Gives that request up, as [`Engine::expire`] does.
+    fn expire(&mut self, session: &mut Self::Session, now: Now, out: &mut Vec<u8>);
+
+    /// How long that request may take.
+    fn patience_ms(&self, session: &Self::Session) -> Option<u32>;
 
     /// Appends the answer to a request that is incomplete at its deadline (D18); `input` is what there is of it.
     fn time_out(&mut self, session: &mut Self::Session, now: Now, input: &[u8], out: &mut Vec<u8>);
@@ -59,6 +75,24 @@ impl Service for EngineService<'_> {
         out: &mut Vec<u8>,
     ) -> Step {
         self.engine.step(&mut self.core, session, now, buffer, len, out)
+    }
+
+    fn poll(
+        &mut self,
+        session: &mut Session,
+        now: Now,
+        context: &mut Context<'_>,
+        out: &mut Vec<u8>,
+    ) -> Poll<()> {
+        self.engine.poll(&mut self.core, session, now, context, out)
+    }
+
+    fn expire(&mut self, session: &mut Session, now: Now, out: &mut Vec<u8>) {
+        self.engine.expire(&mut self.core, session, now, out);
+    }
+
+    fn patience_ms(&self, session: &Session) -> Option<u32> {
+        self.engine.patience_ms(session)
     }
 
     fn time_out(&mut self, session: &mut Session, now: Now, input: &[u8], out: &mut Vec<u8>) {

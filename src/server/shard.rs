@@ -11,6 +11,7 @@ use super::driver::{Driver, Outcome, Peer};
 use super::gate::{Gate, WAKER};
 use super::service::Service;
 use super::slots::{NEVER, Slots};
+use super::wake::WakeList;
 use crate::engine::Now;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Registry, Token};
@@ -48,6 +49,8 @@ pub(super) struct Shard<'g, S: Service> {
     /// Connections to drive.
     queue: VecDeque<u32>,
     expired: Vec<u32>,
+    wakes: Arc<WakeList>,
+    woken: Vec<u32>,
     driver: Driver<S>,
     control: Arc<Control>,
     timeouts: Timeouts,
@@ -59,7 +62,13 @@ pub(super) struct Shard<'g, S: Service> {
 }
 
 impl<'g, S: Service> Shard<'g, S> {
-    pub(super) fn new(gate: &'g mut Gate, service: S, control: Arc<Control>, timeouts: Timeouts) -> Self {
+    pub(super) fn new(
+        core: usize,
+        gate: &'g mut Gate,
+        service: S,
+        control: Arc<Control>,
+        timeouts: Timeouts,
+    ) -> Self {
         let clock = Clock::start();
         let tick = TICK.min(timeouts.shortest() / 4).max(Duration::from_millis(1));
         gate.reset();
@@ -69,6 +78,8 @@ impl<'g, S: Service> Shard<'g, S> {
             slots: Slots::new(),
             queue: VecDeque::new(),
             expired: Vec::new(),
+            wakes: WakeList::new(Arc::clone(&control), core),
+            woken: Vec::new(),
             driver: Driver { buffers: Buffers::new(service.request_limit()), service, now: clock.unix },
             control,
             timeouts,
@@ -103,6 +114,7 @@ impl<'g, S: Service> Shard<'g, S> {
         }
         self.driver.now = self.clock.unix;
         self.note_events();
+        self.note_wakes();
         self.keep_gate();
         let busy = !self.queue.is_empty();
         for _ in 0..self.queue.len() {
@@ -111,6 +123,8 @@ impl<'g, S: Service> Shard<'g, S> {
             }
         }
         self.keep_deadlines();
+        // What was woken in this turn is due in the next, before the loop waits.
+        self.note_wakes();
         Ok(match self.grace_ends {
             Some(end) if self.slots.is_empty() || end <= self.clock.now => Turn::Finished,
             _ if busy => Turn::Busy,
@@ -127,6 +141,16 @@ impl<'g, S: Service> Shard<'g, S> {
             let index = token.0 as u32;
             if let Some(peer) = self.slots.get_mut(index) {
                 peer.note(event);
+                enqueue(&mut self.queue, index, peer);
+            }
+        }
+    }
+
+    fn note_wakes(&mut self) {
+        self.wakes.drain(&mut self.woken);
+        for index in self.woken.drain(..) {
+            if let Some(peer) = self.slots.get_mut(index) {
+                peer.woken = true;
                 enqueue(&mut self.queue, index, peer);
             }
         }
@@ -160,12 +184,12 @@ impl<'g, S: Service> Shard<'g, S> {
     fn drive(&mut self, index: u32, expired: bool) {
         let Some(peer) = self.slots.get_mut(index) else { return };
         peer.queued = false;
-        let driver = &mut self.driver;
+        let (driver, wakes) = (&mut self.driver, &self.wakes);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             if expired {
                 driver.time_out(peer);
             }
-            driver.drive(peer)
+            driver.drive(peer, || wakes.waker(index))
         }));
         let outcome = outcome.unwrap_or_else(|_| driver.close());
         match outcome {

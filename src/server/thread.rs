@@ -17,6 +17,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// What a core's thread is given.
 pub(super) struct Setup<F> {
+    /// Which core it is, from 0.
+    pub(super) index: usize,
     pub(super) gate: Gate,
     pub(super) control: Arc<Control>,
     /// Epoll or io_uring.
@@ -60,7 +62,8 @@ where
                 let _ = ready.send(());
             }
         };
-        let mut shard = Shard::new(&mut self.gate, service, Arc::clone(&self.control), self.timeouts);
+        let mut shard =
+            Shard::new(self.index, &mut self.gate, service, Arc::clone(&self.control), self.timeouts);
         match self.runtime {
             #[cfg(target_os = "linux")]
             Runtime::Uring => {

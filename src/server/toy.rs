@@ -2,11 +2,15 @@
 
 use super::service::Service;
 use crate::engine::{Now, PADDING, Step};
+use std::task::{Context, Poll};
 
 /// The longest request of the toy.
 pub(super) const REQUEST_LIMIT: usize = (1 << 20) + 32;
 
-/// Answers `echo X` with `=X`, `big N` with N bytes, `body N` with the sum of its bytes, `fault` with `fault` and the
+/// How long a `later N` may take.
+pub(super) const PATIENCE_MS: u32 = 7_000;
+
+/// Answers `later N` with `late` once it was polled N times in vain, `echo X` with `=X`, `big N` with N bytes, `body N` with the sum of its bytes, `fault` with `fault` and the
 /// end of the connection; it panics at `panic`.
 #[derive(Default)]
 pub(super) struct Toy {
@@ -19,6 +23,8 @@ pub(super) struct ToySession {
     scanned: usize,
     /// Length of the head and of the body.
     head: Option<(usize, usize)>,
+    /// How often the request that waits is still to be polled in vain.
+    polls: Option<usize>,
 }
 
 impl Service for Toy {
@@ -48,11 +54,46 @@ impl Service for Toy {
             return Step::NeedMore;
         }
         *session = ToySession::default();
+        if let Some(polls) = number(&buffer[..head_len], b"later ") {
+            session.polls = Some(polls);
+            return Step::Waiting { consumed: head_len };
+        }
         let (head, body) = buffer[..head_len + body_len].split_at_mut(head_len);
         let close = answer(head.trim_ascii_end(), body, out);
         // The engine unescapes in place: nothing may look at a request once it is answered.
         buffer[..head_len + body_len].fill(b'?');
         Step::Answered { consumed: head_len + body_len, close }
+    }
+
+    fn poll(
+        &mut self,
+        session: &mut ToySession,
+        _now: Now,
+        context: &mut Context<'_>,
+        out: &mut Vec<u8>,
+    ) -> Poll<()> {
+        let Some(polls) = session.polls.as_mut() else { return Poll::Ready(()) };
+        match polls.checked_sub(1) {
+            Some(left) => {
+                *polls = left;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            None => {
+                session.polls = None;
+                out.extend_from_slice(b"late\n");
+                Poll::Ready(())
+            }
+        }
+    }
+
+    fn expire(&mut self, session: &mut ToySession, _now: Now, out: &mut Vec<u8>) {
+        session.polls = None;
+        out.extend_from_slice(b"expired\n");
+    }
+
+    fn patience_ms(&self, session: &ToySession) -> Option<u32> {
+        session.polls.map(|_| PATIENCE_MS)
     }
 
     fn time_out(&mut self, _session: &mut ToySession, _now: Now, _input: &[u8], out: &mut Vec<u8>) {

@@ -7,11 +7,12 @@ pub mod templates;
 use agtp::engine::{Core, Engine, Function, Now, PADDING, Session, Step};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
+use std::task::Context;
 
 /// The functions of the sample deployment and of test deployments.
 pub fn functions() -> Vec<Function> {
-    agtp::handler::hotel::FUNCTIONS.to_vec()
+    agtp::handler::hotel::functions()
 }
 
 /// The sample deployment, compiled from the repository root.
@@ -23,7 +24,7 @@ pub fn sample() -> &'static Engine<'static> {
 
 /// An engine for a deployment directory, which must be free of faults. It lives as long as the test process.
 pub fn engine_of(dir: &Path, functions: &[Function]) -> Engine<'static> {
-    let names: Vec<&str> = functions.iter().map(|function| function.name).collect();
+    let names: Vec<&str> = functions.iter().map(Function::name).collect();
     let reading = agtp::compiler::read(dir, &agtp::compiler::ReadOptions { known_functions: Some(&names) });
     assert!(reading.report.errors() == 0, "{}", reading.report);
     let deployment = reading.deployment.expect("a usable deployment");
@@ -176,6 +177,13 @@ impl<'e> Wire<'e> {
             self.input.truncate(len);
             match step {
                 Step::NeedMore => return out,
+                Step::Waiting { consumed } => {
+                    self.input.drain(..consumed);
+                    self.wait(now, &mut out);
+                    if self.input.is_empty() {
+                        return out;
+                    }
+                }
                 Step::Answered { consumed, close } => {
                     self.input.drain(..consumed);
                     self.closed = close;
@@ -187,6 +195,15 @@ impl<'e> Wire<'e> {
         }
     }
 
+    /// Waits on this thread for the answer that is to come.
+    fn wait(&mut self, now: Now, out: &mut Vec<u8>) {
+        let waker = Arc::new(Unpark(std::thread::current())).into();
+        let mut context = Context::from_waker(&waker);
+        while self.engine.poll(&mut self.core, &mut self.session, now, &mut context, out).is_pending() {
+            std::thread::park();
+        }
+    }
+
     /// The deadline of the request in work passes.
     pub fn time_out(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -194,6 +211,15 @@ impl<'e> Wire<'e> {
         self.engine.time_out(&mut self.core, &mut self.session, now, &self.input, &mut out);
         self.closed = true;
         out
+    }
+}
+
+/// Wakes the thread that waits.
+struct Unpark(std::thread::Thread);
+
+impl std::task::Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }
 

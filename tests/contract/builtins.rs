@@ -80,7 +80,7 @@ fn deployment(settings: &str) -> Deployment {
 }
 
 fn engine(settings: &str) -> Engine<'static> {
-    let functions = [Function { name: "test::secret_reference", run: |_, _| Ok(()) }];
+    let functions = [Function::plain("test::secret_reference", |_, _| Ok(()))];
     deployment(settings).engine_with(&functions)
 }
 

@@ -96,19 +96,21 @@ fn panics(_: &Context<'_>, reply: &mut Reply<'_>) -> Outcome {
 
 const PLAIN: &str = "2222222222222222222222222222222222222222222222222222222222222222";
 
-const FUNCTIONS: &[Function] = &[
-    Function { name: "test::incomplete", run: incomplete },
-    Function { name: "test::mistyped", run: mistyped },
-    Function { name: "test::complete", run: complete },
-    Function { name: "test::either", run: either },
-    Function { name: "test::twice", run: twice },
-    Function { name: "test::nothing", run: nothing },
-    Function { name: "test::silent", run: silent },
-    Function { name: "test::accepted", run: accepted },
-    Function { name: "test::named", run: named },
-    Function { name: "test::internal", run: internal },
-    Function { name: "test::panics", run: panics },
-];
+fn functions() -> Vec<Function> {
+    vec![
+        Function::plain("test::incomplete", incomplete),
+        Function::plain("test::mistyped", mistyped),
+        Function::plain("test::complete", complete),
+        Function::plain("test::either", either),
+        Function::plain("test::twice", twice),
+        Function::plain("test::nothing", nothing),
+        Function::plain("test::silent", silent),
+        Function::plain("test::accepted", accepted),
+        Function::plain("test::named", named),
+        Function::plain("test::internal", internal),
+        Function::plain("test::panics", panics),
+    ]
+}
 
 static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -119,16 +121,16 @@ fn log(event: Event<'_>) {
 static HANDLERS: LazyLock<Engine<'static>> = LazyLock::new(|| {
     let output = json!({"type": "object", "properties": {"done": {"type": "boolean"}}, "required": ["done"]});
     let mut deployment = Deployment::new();
-    for function in FUNCTIONS {
-        let name = function.name.trim_start_matches("test::");
+    for function in functions() {
+        let name = function.name().trim_start_matches("test::");
         let endpoint = Endpoint::echo(&format!("EXECUTE /do-{name}"))
             .taking(&["with"])
-            .function(function.name)
+            .function(function.name())
             .line("errors = [\"room_unavailable\", \"other\"]");
         deployment = deployment.endpoint(&endpoint.output(output.clone()));
     }
     let any = Endpoint::echo("EXECUTE /do-anything").function("test::nothing");
-    deployment.endpoint(&any).engine_with(FUNCTIONS).with_log(log)
+    deployment.endpoint(&any).engine_with(&functions()).with_log(log)
 });
 
 fn execute(line: &str) -> Answer {
@@ -238,7 +240,7 @@ fn handlers_see_the_request_they_answer() {
         });
         Ok(())
     }
-    let functions = [Function { name: "test::show", run: show }];
+    let functions = [Function::plain("test::show", show)];
     let engine = Deployment::new()
         .endpoint(&Endpoint::echo("FETCH /rooms/{room}").function("test::show"))
         .engine_with(&functions);
@@ -261,16 +263,13 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 
 #[test]
 fn an_idempotency_key_runs_a_request_once() {
-    let functions = [Function {
-        name: "test::count",
-        run: |ctx, reply| {
-            let run = RUNS.fetch_add(1, Ordering::Relaxed);
-            reply.object(|o| {
-                o.u64("run", run).value("input", ctx.input().value());
-            });
-            Ok(())
-        },
-    }];
+    let functions = [Function::plain("test::count", |ctx, reply| {
+        let run = RUNS.fetch_add(1, Ordering::Relaxed);
+        reply.object(|o| {
+            o.u64("run", run).value("input", ctx.input().value());
+        });
+        Ok(())
+    })];
     let settings = "[policies]\nscope_required_for_invocation = false\n[policies.methods]\nlegacy = \"*\"\n";
     let counting = |place: &str| Endpoint::echo(place).taking(&["note", "action"]).function("test::count");
     let engine = Deployment::with_settings(settings)

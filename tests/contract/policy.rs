@@ -308,8 +308,8 @@ const DEPRECATIONS: [(&str, &str); 6] = [
 #[test]
 fn a_deprecated_endpoint_warns_on_every_answer() {
     let functions = [
-        Function { name: "test::fails", run: |_, _| Err(EndpointError::internal("on purpose")) },
-        Function { name: "test::taken", run: |_, _| Err(EndpointError::named("taken")) },
+        Function::plain("test::fails", |_, _| Err(EndpointError::internal("on purpose"))),
+        Function::plain("test::taken", |_, _| Err(EndpointError::named("taken"))),
     ];
     for (block, warning) in DEPRECATIONS {
         let deprecated = |place: &str| {

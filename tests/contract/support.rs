@@ -62,7 +62,7 @@ impl Deployment {
     /// Compiles it with functions of the test's own beside `echo`.
     pub fn engine_with(self, functions: &[Function]) -> Engine<'static> {
         let mut functions = functions.to_vec();
-        functions.push(Function { name: "echo", run: agtp::handler::echo });
+        functions.push(Function::plain("echo", agtp::handler::echo));
         let Deployment { settings, endpoints, mut files } = self;
         files.push(("agtp-server.toml".to_owned(), settings));
         for (index, endpoint) in endpoints.into_iter().enumerate() {

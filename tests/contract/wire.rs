@@ -12,14 +12,11 @@ const RETIRED: &str = "666666666666666666666666666666666666666666666666666666666
 
 static ENGINE: LazyLock<Engine<'static>> = LazyLock::new(|| {
     let functions = [
-        Function { name: "test::fails", run: |_, _| Err(EndpointError::internal("on purpose")) },
-        Function {
-            name: "test::silent",
-            run: |_, reply| {
-                reply.no_content();
-                Ok(())
-            },
-        },
+        Function::plain("test::fails", |_, _| Err(EndpointError::internal("on purpose"))),
+        Function::plain("test::silent", |_, reply| {
+            reply.no_content();
+            Ok(())
+        }),
     ];
     let settings = "[policies]\nanonymous_discovery = true\n[policies.methods]\ndisallow = [\"AUCTION\"]\n";
     Deployment::with_settings(settings)

@@ -13,13 +13,15 @@ pub const LARGE_BYTES: usize = 4 << 20;
 
 const AGENT_ID: &str = "7a0000000000000000000000000000000000000000000000000000000000000a";
 
-const FUNCTIONS: &[Function] = &[
-    Function { name: "echo", run: agtp::handler::echo },
-    Function { name: "test::fail", run: fail },
-    Function { name: "test::large", run: large },
-    Function { name: "test::wait", run: wait },
-    Function { name: "test::core", run: core },
-];
+fn functions() -> Vec<Function> {
+    vec![
+        Function::plain("echo", agtp::handler::echo),
+        Function::plain("test::fail", fail),
+        Function::plain("test::large", large),
+        Function::plain("test::wait", wait),
+        Function::plain("test::core", core),
+    ]
+}
 
 const SETTINGS: &str = r#"
 [server]
@@ -49,7 +51,7 @@ pub fn engine() -> &'static Engine<'static> {
             ("endpoints/core.toml", &bound("core")),
             ("endpoints/plain.toml", &echo_endpoint("FETCH", "/plain", "", r#""text":{"type":"string"}"#)),
         ]);
-        engine_of(folder.path(), FUNCTIONS)
+        engine_of(folder.path(), &functions())
     });
     &ENGINE
 }

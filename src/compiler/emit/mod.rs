@@ -14,7 +14,7 @@ use crate::identity::Agents;
 use crate::registry::Registry;
 use source::Source;
 
-/// The source that defines `REGISTRY`, `AGENTS` and `FUNCTIONS`.
+/// The source that defines `REGISTRY`, `AGENTS` and `functions()`.
 pub fn emit(compiled: &Compiled) -> String {
     let mut source = Source::default();
     source
@@ -59,14 +59,16 @@ pub(super) fn emit_documents(documents: &[(String, String)]) -> String {
 fn functions(source: &mut Source, functions: &[FunctionUse]) {
     source.public_item();
     source.line("/// The registered functions under the names that endpoint declarations use.");
-    source.line("pub static FUNCTIONS: &[rt::engine::Function] = &[");
+    source.line("pub fn functions() -> ::std::vec::Vec<rt::engine::Function> {");
+    source.line("    ::std::vec![");
     for FunctionUse { name, file } in functions {
         let path = if name == "echo" { "rt::handler::echo".to_owned() } else { format!("handlers::{name}") };
         // A file name cannot end the comment.
         let file = file.replace("*/", "* /");
-        source.line(&format!("    /* {file} */ rt::engine::Function {{ name: {name:?}, run: {path} }},"));
+        source.line(&format!("        /* {file} */ rt::engine::Function::new({name:?}, {path}),"));
     }
-    source.line("];");
+    source.line("    ]");
+    source.line("}");
 }
 
 fn registry_tables(source: &mut Source, registry: &Registry) {

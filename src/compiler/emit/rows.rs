@@ -72,7 +72,7 @@ pub(super) fn property(row: &Property) -> String {
 
 pub(super) fn endpoint(row: &Endpoint) -> String {
     format!(
-        "e({},{},{},{},{},{},{},{},{},{},{},{})",
+        "e({},{},{},{},{},{},{},{},{},{},{},{},{})",
         row.method.0,
         text(&row.path),
         binding(&row.binding),
@@ -83,6 +83,7 @@ pub(super) fn endpoint(row: &Endpoint) -> String {
         rows(&row.required_scopes),
         rows(&row.errors),
         flags(&[row.output_constrained, row.needs_scope_header, row.anonymous, row.changes_state]),
+        row.timeout_ms,
         text(&row.endpoint_warning),
         text(&row.source),
     )

@@ -108,6 +108,8 @@ fn declaration(
         deprecated: None,
         // The server's own functions; the name is no registered one and appears nowhere.
         handler: HandlerDecl::Function(String::new()),
+        // They answer at once.
+        timeout_ms: 0,
     }
 }
 

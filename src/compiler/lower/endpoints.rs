@@ -57,6 +57,7 @@ impl EndpointTables {
             anonymous: entry.builtin.is_some_and(is_discovery),
             changes_state: floor
                 .map_or(decl.semantic.impact != "informational", |floor| floor.changes_state()),
+            timeout_ms: decl.timeout_ms,
             endpoint_warning: text.add(&decl.deprecated.as_ref().map(endpoint_warning).unwrap_or_default()),
             source: text.add(&decl.source.file),
         };

@@ -45,6 +45,7 @@ pub(crate) fn endpoint(method: &str, path: &str) -> EndpointDecl {
         required_scopes: vec![],
         deprecated: None,
         handler: HandlerDecl::Function(format!("functions::{}", method.to_lowercase())),
+        timeout_ms: 30_000,
     }
 }
 

@@ -78,7 +78,9 @@ fn endpoint(block: &Block<'_>, context: &Context<'_>) -> Candidate {
     let errors = errors(block);
     let required_scopes = scopes(block);
     let deprecated = block.get("deprecated").and_then(|entry| deprecation(&entry, context));
-    let handler = handler(block, &errors, input_schema.as_ref(), context);
+    let handler_block = block.require("handler").and_then(|entry| entry.table());
+    let timeout_ms = handler_block.as_ref().map(handler::timeout_ms);
+    let handler = handler(handler_block.as_ref(), &errors, input_schema.as_ref(), context);
     let recipe = recipe(block, handler.as_ref());
     let decl = || {
         Some(EndpointDecl {
@@ -94,6 +96,7 @@ fn endpoint(block: &Block<'_>, context: &Context<'_>) -> Candidate {
             required_scopes: required_scopes.clone(),
             deprecated,
             handler: handler?,
+            timeout_ms: timeout_ms?,
         })
     };
     let decl = decl();
@@ -101,14 +104,13 @@ fn endpoint(block: &Block<'_>, context: &Context<'_>) -> Candidate {
 }
 
 fn handler(
-    block: &Block<'_>,
+    block: Option<&Block<'_>>,
     errors: &[String],
     input: Option<&Value>,
     context: &Context<'_>,
 ) -> Option<HandlerDecl> {
-    let handler = block.require("handler")?.table()?;
     let errors: Vec<_> = errors.iter().map(String::as_str).collect();
-    handler::read(&handler, &errors, input, context)
+    handler::read(block?, &errors, input, context)
 }
 
 /// The recipe that a composition names, and where.

@@ -41,6 +41,21 @@ pub(super) fn read(
     }
 }
 
+/// How long an answer may take that is waited for, milliseconds: `timeout_seconds`, by default 30.
+pub(super) fn timeout_ms(block: &Block<'_>) -> u32 {
+    const DEFAULT_SECONDS: f64 = 30.0;
+    const MOST_SECONDS: f64 = 86_400.0;
+    let Some(entry) = block.get("timeout_seconds") else { return (DEFAULT_SECONDS * 1000.0) as u32 };
+    let seconds = entry.number().unwrap_or(DEFAULT_SECONDS);
+    if !(seconds > 0.0 && seconds <= MOST_SECONDS) {
+        let message = format!("timeout_seconds is {seconds}");
+        let help = "write a positive number of seconds, a day (86400) at most";
+        entry.fault(&rules::HANDLER_TIMEOUT, message, help);
+    }
+    // A time-out of less than a millisecond is one of a millisecond.
+    ((seconds * 1000.0) as u32).max(1)
+}
+
 /// An endpoint that nothing would answer is refused rather than left silent.
 fn not_served_yet(entry: &Entry<'_>, kind: &str) {
     let message = format!("this version does not serve {kind} handlers yet");
@@ -56,7 +71,7 @@ fn require_errors(block: &Block<'_>, errors: &[&str], required: &[&str], kind: &
 
 /// A function path; `module` and `function` apart, and dots between the parts, are accepted too.
 fn function(block: &Block<'_>, context: &Context<'_>) -> Option<HandlerDecl> {
-    block.only(&["type", "function", "module"]);
+    block.only(&["type", "function", "module", "timeout_seconds"]);
     let module = block.get("module").and_then(|entry| entry.text());
     let entry = block.require("function")?;
     let function = entry.text()?;
@@ -93,7 +108,7 @@ fn is_identifier(part: &str) -> bool {
 }
 
 fn composition(block: &Block<'_>, errors: &[&str], context: &Context<'_>) -> Option<HandlerDecl> {
-    block.only(&["type", "recipe"]);
+    block.only(&["type", "recipe", "timeout_seconds"]);
     require_errors(block, errors, &["composition_failed"], "composition");
     let entry = block.require("recipe")?;
     let name = entry.text()?;
@@ -135,13 +150,6 @@ fn external(block: &Block<'_>, errors: &[&str], input: Option<&Value>) -> Option
     }
     for entry in entries(block, "error_map") {
         error_map(&entry, errors);
-    }
-    if let Some(entry) = block.get("timeout_seconds")
-        && let Some(seconds) = entry.number()
-        && !(seconds > 0.0 && seconds.is_finite())
-    {
-        let message = format!("timeout_seconds is {seconds}");
-        entry.fault(&rules::UPSTREAM_TIMEOUT, message, "write a positive number of seconds");
     }
     block.get("deferred").map(|entry| entry.boolean());
     Some(HandlerDecl::External(block.to_json()))

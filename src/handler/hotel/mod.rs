@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Nothing here allocates once the ledger exists, so the hotel can stand in benchmarks for "a handler that does
-//! something". Endpoint declarations bind these functions by the names in [`FUNCTIONS`].
+//! something". Endpoint declarations bind these functions by the names in [`functions`].
 
 mod dates;
 mod house;
@@ -25,16 +25,18 @@ use crate::handler::{Context, EndpointError};
 use crate::identity::AgentId;
 
 /// Every function of the hotel, and `echo`, under the name that endpoint declarations use.
-pub const FUNCTIONS: &[Function] = &[
-    Function { name: "echo", run: crate::handler::echo },
-    Function { name: "reservations::cancel", run: reservations::cancel },
-    Function { name: "reservations::look_up", run: reservations::look_up },
-    Function { name: "reservations::reschedule", run: reservations::reschedule },
-    Function { name: "rooms::book_room", run: rooms::book_room },
-    Function { name: "rooms::check_availability", run: rooms::check_availability },
-    Function { name: "rooms::find_rooms", run: rooms::find_rooms },
-    Function { name: "stays::quote_stay", run: stays::quote_stay },
-];
+pub fn functions() -> Vec<Function> {
+    crate::functions! {
+        "echo" => crate::handler::echo,
+        "reservations::cancel" => reservations::cancel,
+        "reservations::look_up" => reservations::look_up,
+        "reservations::reschedule" => reservations::reschedule,
+        "rooms::book_room" => rooms::book_room,
+        "rooms::check_availability" => rooms::check_availability,
+        "rooms::find_rooms" => rooms::find_rooms,
+        "stays::quote_stay" => stays::quote_stay,
+    }
+}
 
 impl From<Refusal> for EndpointError {
     fn from(refusal: Refusal) -> Self {

@@ -364,8 +364,8 @@ deferred = true"#;
         ("\"id\"", "7", "31 wrong-type"),
         ("404", "4040", "32 upstream-error-map"),
         ("\"gone\"", "\"lost\"", "32 upstream-error-map"),
-        ("2.5", "0", "33 upstream-timeout"),
-        ("2.5", "-1", "33 upstream-timeout"),
+        ("2.5", "0", "33 handler-timeout"),
+        ("2.5", "-1", "33 handler-timeout"),
         ("deferred", "defered", "34 unknown-key"),
     ];
     for (from, to, expected) in cases {
