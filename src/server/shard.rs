@@ -202,6 +202,10 @@ impl<'g, S: Service> Shard<'g, S> {
                 Wait::Linger if self.grace_ends.is_some() => self.timeouts.linger.min(STOPPING_LINGER),
                 _ => self.timeouts.of(wait),
             };
+            if let Wait::Handler(_) = wait {
+                // An endpoint's time-out may be shorter than a tick.
+                self.next_tick = self.next_tick.min(self.clock.now + timeout);
+            }
             self.slots.set_deadline(index, self.clock.now_ms().saturating_add(millis(timeout)));
         }
     }

@@ -7,8 +7,8 @@ pub mod templates;
 use agtp::engine::{Core, Engine, Function, Now, PADDING, Session, Step};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
-use std::task::Context;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::task::{Context, Poll, Waker};
 
 /// The functions of the sample deployment and of test deployments.
 pub fn functions() -> Vec<Function> {
@@ -204,6 +204,38 @@ impl<'e> Wire<'e> {
         }
     }
 
+    /// Gives the engine the request, which has to wait; nothing is awaited.
+    pub fn begin(&mut self, bytes: &[u8]) {
+        let mut input = bytes.to_vec();
+        input.resize(bytes.len() + PADDING, 0);
+        let (now, mut out) = (Now { unix_ms: 1_800_000_000_000 }, Vec::new());
+        let step =
+            self.engine.step(&mut self.core, &mut self.session, now, &mut input, bytes.len(), &mut out);
+        assert_eq!((step, out.len()), (Step::Waiting { consumed: bytes.len() }, 0));
+    }
+
+    /// Polls the request that waits once; its answer, if it has come.
+    pub fn poll(&mut self) -> Option<Vec<u8>> {
+        let (now, mut out) = (Now { unix_ms: 1_800_000_000_000 }, Vec::new());
+        let mut context = Context::from_waker(Waker::noop());
+        let polled = self.engine.poll(&mut self.core, &mut self.session, now, &mut context, &mut out);
+        assert_eq!(polled.is_ready(), !out.is_empty());
+        polled.is_ready().then_some(out)
+    }
+
+    /// The request that waits has waited too long.
+    pub fn expire(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let now = Now { unix_ms: 1_800_000_000_000 };
+        self.engine.expire(&mut self.core, &mut self.session, now, &mut out);
+        out
+    }
+
+    /// Milliseconds the request that waits may take.
+    pub fn patience_ms(&self) -> Option<u32> {
+        self.engine.patience_ms(&self.session)
+    }
+
     /// The deadline of the request in work passes.
     pub fn time_out(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -211,6 +243,32 @@ impl<'e> Wire<'e> {
         self.engine.time_out(&mut self.core, &mut self.session, now, &self.input, &mut out);
         self.closed = true;
         out
+    }
+}
+
+/// A door that futures wait at until somebody, on whichever thread, opens it.
+#[derive(Default)]
+pub struct Door(Mutex<(bool, Vec<Waker>)>);
+
+impl Door {
+    /// Waits until the door is open.
+    pub fn pass(self: &Arc<Self>) -> impl Future<Output = ()> + use<> {
+        let door = Arc::clone(self);
+        std::future::poll_fn(move |context| {
+            let mut state = door.0.lock().expect("a door");
+            if state.0 {
+                return Poll::Ready(());
+            }
+            state.1.push(context.waker().clone());
+            Poll::Pending
+        })
+    }
+
+    /// Lets through who waits and who comes.
+    pub fn open(&self) {
+        let mut state = self.0.lock().expect("a door");
+        state.0 = true;
+        state.1.drain(..).for_each(Waker::wake);
     }
 }
 

@@ -1,9 +1,12 @@
 //! A deployment whose handlers misbehave, or say where they run.
 
-use super::common::{Folder, echo_endpoint, engine_of};
+use super::common::{Door, Folder, echo_endpoint, engine_of};
 use agtp::engine::{Engine, Function};
-use agtp::handler::{Context, EndpointError, Reply};
-use std::sync::{Barrier, LazyLock};
+use agtp::handler::{Context, EndpointError, OwnedContext, OwnedReply, Reply};
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Barrier, LazyLock, Mutex};
+use std::task::Poll;
 
 /// Met by [`wait`] when it begins and again before it answers.
 pub static MEETING: Barrier = Barrier::new(2);
@@ -20,6 +23,10 @@ fn functions() -> Vec<Function> {
         Function::plain("test::large", large),
         Function::plain("test::wait", wait),
         Function::plain("test::core", core),
+        Function::asynchronous("test::door", door),
+        Function::asynchronous("test::never", never),
+        Function::asynchronous("test::stumble", stumble),
+        Function::asynchronous("test::linger", linger),
     ]
 }
 
@@ -49,12 +56,28 @@ pub fn engine() -> &'static Engine<'static> {
             ("endpoints/large.toml", &bound("large")),
             ("endpoints/wait.toml", &bound("wait")),
             ("endpoints/core.toml", &bound("core")),
+            ("endpoints/door.toml", &bound("door")),
+            ("endpoints/never.toml", &format!("{}\ntimeout_seconds = 0.01\n", bound("never"))),
+            ("endpoints/stumble.toml", &bound("stumble")),
+            ("endpoints/linger.toml", &bound("linger")),
             ("endpoints/plain.toml", &echo_endpoint("FETCH", "/plain", "", r#""text":{"type":"string"}"#)),
         ]);
         engine_of(folder.path(), &functions())
     });
     &ENGINE
 }
+
+/// The door that `FETCH /door?text={name}` waits at. Each test opens doors of its own.
+pub fn door_named(name: &str) -> Arc<Door> {
+    static DOORS: LazyLock<Mutex<HashMap<String, Arc<Door>>>> = LazyLock::new(Mutex::default);
+    Arc::clone(DOORS.lock().unwrap().entry(name.to_owned()).or_default())
+}
+
+/// Says when `FETCH /linger` began, and when what it holds is dropped.
+pub static LINGERING: LazyLock<(Sender<&'static str>, Mutex<Receiver<&'static str>>)> = LazyLock::new(|| {
+    let (sender, receiver) = channel();
+    (sender, Mutex::new(receiver))
+});
 
 /// `FETCH /{name}`, to be recognised by its Request-ID.
 pub fn fetch(name: &str, request_id: impl std::fmt::Display) -> Vec<u8> {
@@ -83,6 +106,57 @@ fn wait(_: &Context<'_>, reply: &mut Reply<'_>) -> Result<(), EndpointError> {
         o.str("waited", "yes");
     });
     Ok(())
+}
+
+fn answer(text: &str) -> Result<OwnedReply, EndpointError> {
+    Ok(OwnedReply::object(|o| {
+        o.str("text", text);
+    }))
+}
+
+async fn door(ctx: OwnedContext) -> Result<OwnedReply, EndpointError> {
+    let name = ctx.input().str("text")?;
+    door_named(name).pass().await;
+    answer(name)
+}
+
+async fn never(_: OwnedContext) -> Result<OwnedReply, EndpointError> {
+    std::future::pending::<()>().await;
+    answer("never")
+}
+
+/// Is woken at once a few times, on the core's own thread; then it panics or answers.
+async fn stumble(ctx: OwnedContext) -> Result<OwnedReply, EndpointError> {
+    for _ in 0..3 {
+        let mut woken = false;
+        std::future::poll_fn(|context| {
+            if std::mem::replace(&mut woken, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+    match ctx.input().opt_str("text") {
+        Some("fall") => panic!("the handler was told to panic"),
+        _ => answer("steady"),
+    }
+}
+
+struct Farewell;
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        LINGERING.0.send("dropped").unwrap();
+    }
+}
+
+async fn linger(_: OwnedContext) -> Result<OwnedReply, EndpointError> {
+    let _farewell = Farewell;
+    LINGERING.0.send("begun").unwrap();
+    std::future::pending::<()>().await;
+    answer("never")
 }
 
 fn core(_: &Context<'_>, reply: &mut Reply<'_>) -> Result<(), EndpointError> {

@@ -16,3 +16,4 @@ mod framing;
 mod handlers;
 mod rig;
 mod start;
+mod waiting;
