@@ -1,6 +1,7 @@
 //! What a server is told.
 
 use super::connection::Wait;
+use super::tls::Certificates;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -59,6 +60,8 @@ pub struct Timeouts {
     pub body: Duration,
     /// For taking some of an answer.
     pub write: Duration,
+    /// For the TLS handshake, from when the connection was accepted.
+    pub handshake: Duration,
     /// For closing after the last answer.
     pub linger: Duration,
     /// For finishing what is in flight when the server stops.
@@ -72,6 +75,7 @@ impl Default for Timeouts {
             header: Duration::from_secs(10),
             body: Duration::from_secs(30),
             write: Duration::from_secs(30),
+            handshake: Duration::from_secs(10),
             linger: Duration::from_secs(5),
             grace: Duration::from_secs(10),
         }
@@ -93,7 +97,7 @@ impl Timeouts {
 
     /// The shortest of those that apply to a connection.
     pub(super) fn shortest(&self) -> Duration {
-        self.idle.min(self.header).min(self.body).min(self.write).min(self.linger)
+        self.idle.min(self.handshake).min(self.header).min(self.body).min(self.write).min(self.linger)
     }
 }
 
@@ -110,6 +114,8 @@ pub struct ServerConfig {
     pub max_connections: usize,
     /// How long a connection may take for what.
     pub timeouts: Timeouts,
+    /// What clients are shown. Without, the server speaks plaintext, which is for tests and for loopback.
+    pub tls: Option<Certificates>,
 }
 
 impl Default for ServerConfig {
@@ -120,6 +126,7 @@ impl Default for ServerConfig {
             runtime: Runtime::Auto,
             max_connections: 100_000,
             timeouts: Timeouts::default(),
+            tls: None,
         }
     }
 }

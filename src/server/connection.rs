@@ -204,6 +204,11 @@ impl<S> Connection<S> {
         self.phase = Phase::Lingering { bytes_left: LINGER_BYTES };
     }
 
+    /// The handshake under the connection is done: its first request is awaited from now on.
+    pub(super) fn handle_secured(&mut self) {
+        self.restart = true;
+    }
+
     /// The server stops: requests received or being received are still answered, then the connection closes.
     pub(super) fn handle_stop(&mut self) {
         self.stopping = true;

@@ -4,6 +4,7 @@ use super::buffers::Buffers;
 use super::connection::{Action, Connection};
 use super::control::Place;
 use super::service::Service;
+use super::tls::{Records, Tls};
 use crate::engine::Now;
 use mio::event::Event;
 use mio::net::TcpStream;
@@ -17,6 +18,8 @@ const READS_PER_TURN: usize = 4;
 /// A connection with its socket.
 pub(super) struct Peer<S> {
     pub(super) stream: TcpStream,
+    /// Plaintext without.
+    tls: Option<Box<Tls>>,
     pub(super) connection: Connection<S>,
     /// The socket may have something to read: readiness is reported once only.
     pub(super) readable: bool,
@@ -34,10 +37,11 @@ pub(super) struct Peer<S> {
 }
 
 impl<S> Peer<S> {
-    pub(super) fn new(stream: TcpStream, session: S, place: Place) -> Peer<S> {
+    pub(super) fn new(stream: TcpStream, tls: Option<Box<Tls>>, session: S, place: Place) -> Peer<S> {
         let connection = Connection::new(session);
         Peer {
             stream,
+            tls,
             connection,
             readable: false,
             hung_up: false,
@@ -47,6 +51,11 @@ impl<S> Peer<S> {
             broken: false,
             _place: place,
         }
+    }
+
+    /// Whether no request can be read yet.
+    pub(super) fn is_handshaking(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
     }
 
     /// Remembers what an event said. (That the socket takes output again is tried, not remembered.)
@@ -72,6 +81,8 @@ pub(super) enum Outcome {
 pub(super) struct Driver<S> {
     pub(super) service: S,
     pub(super) buffers: Buffers,
+    /// Of encrypted connections.
+    pub(super) records: Records,
     /// The time of the turn.
     pub(super) now: Now,
 }
@@ -80,6 +91,9 @@ impl<S: Service> Driver<S> {
     /// Does what the connection asks for until its socket would block or it had its share. (Reads are counted; what
     /// follows a read is bounded by what it brought.)
     pub(super) fn drive(&mut self, peer: &mut Peer<S::Session>, waker: impl Fn() -> Waker) -> Outcome {
+        if !self.flush(peer) {
+            return Outcome::Blocked;
+        }
         let mut reads_left = READS_PER_TURN;
         let outcome = loop {
             let stop = match peer.connection.poll_action(&self.buffers) {
@@ -98,10 +112,7 @@ impl<S: Service> Driver<S> {
                     reads_left = reads_left.saturating_sub(1);
                     self.read(peer)
                 }
-                Action::Shutdown => {
-                    shut_down(peer);
-                    None
-                }
+                Action::Shutdown => shut_down(peer),
                 Action::Close => return self.close(),
             };
             if let Some(outcome) = stop {
@@ -131,13 +142,22 @@ impl<S: Service> Driver<S> {
         if !peer.readable {
             return if peer.connection.handle_drained() { None } else { Some(Outcome::Blocked) };
         }
+        let was_handshaking = peer.is_handshaking();
         let space = peer.connection.read_space(&mut self.buffers);
         let asked = space.len();
-        match peer.stream.read(space) {
+        let read = match &mut peer.tls {
+            None => peer.stream.read(space),
+            Some(tls) => tls.read(&mut peer.stream, &mut self.records, space),
+        };
+        if was_handshaking && !peer.is_handshaking() {
+            peer.connection.handle_secured();
+        }
+        match read {
             Ok(0) => peer.connection.handle_eof(),
             Ok(len) => {
                 // A short read has emptied the socket; what comes later is a new event. Saves a read that would block.
-                peer.readable = len == asked || peer.hung_up;
+                let drained = peer.tls.as_ref().map_or(len < asked, |tls| tls.is_drained());
+                peer.readable = !drained || peer.hung_up;
                 peer.connection.handle_read(len);
             }
             Err(error) => match error.kind() {
@@ -150,7 +170,12 @@ impl<S: Service> Driver<S> {
     }
 
     fn write(&mut self, peer: &mut Peer<S::Session>) -> Option<Outcome> {
-        match peer.stream.write(peer.connection.poll_write(&self.buffers)) {
+        let output = peer.connection.poll_write(&self.buffers);
+        let written = match &mut peer.tls {
+            None => peer.stream.write(output),
+            Some(tls) => tls.write(&mut peer.stream, &mut self.records, output),
+        };
+        match written {
             Ok(len) => peer.connection.handle_written(len, &mut self.buffers),
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock => return Some(Outcome::Blocked),
@@ -161,6 +186,19 @@ impl<S: Service> Driver<S> {
         None
     }
 
+    /// Sends what a handshake still has to send; false when the socket does not take it.
+    fn flush(&mut self, peer: &mut Peer<S::Session>) -> bool {
+        let Some(tls) = peer.tls.as_mut().filter(|tls| tls.is_handshaking()) else { return true };
+        match tls.flush(&mut peer.stream) {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
+            Err(_) => {
+                peer.connection.handle_failure();
+                true
+            }
+        }
+    }
+
     /// Nothing of the connection may be left for the next one.
     pub(super) fn close(&mut self) -> Outcome {
         self.buffers.clear_output();
@@ -168,10 +206,13 @@ impl<S: Service> Driver<S> {
     }
 }
 
-fn shut_down<S>(peer: &mut Peer<S>) {
-    match peer.stream.shutdown(Shutdown::Write) {
+fn shut_down<S>(peer: &mut Peer<S>) -> Option<Outcome> {
+    let told = peer.tls.as_mut().map_or(Ok(()), |tls| tls.close(&mut peer.stream));
+    match told.and_then(|()| peer.stream.shutdown(Shutdown::Write)) {
         Ok(()) => peer.connection.handle_shutdown(),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Some(Outcome::Blocked),
         // The client is gone.
         Err(_) => peer.connection.handle_failure(),
     }
+    None
 }

@@ -28,6 +28,7 @@ mod shard;
 mod signal;
 mod slots;
 mod thread;
+mod tls;
 #[cfg(target_os = "linux")]
 mod uring;
 mod wake;
@@ -41,6 +42,7 @@ pub use config::{PORT, Runtime, ServerConfig, Timeouts};
 pub use control::Stats;
 pub use listen::{ListenError, is_loopback};
 pub use probe::{Probe, probe};
+pub use tls::{Certificates, TlsError};
 
 use self::control::Control;
 use self::gate::Gate;
@@ -136,7 +138,12 @@ where
     for (index, gate) in gates.into_iter().enumerate() {
         let control = Arc::clone(&running.control);
         let (make, timeouts, pin) = (Arc::clone(&make), config.timeouts, (cores > 1).then_some(index));
-        running.spawn(index, Setup { index, gate, control, runtime, timeouts, make, pin }, ready.clone())?;
+        let tls = config.tls.clone();
+        running.spawn(
+            index,
+            Setup { index, gate, control, runtime, timeouts, tls, make, pin },
+            ready.clone(),
+        )?;
     }
     drop(ready);
     // A core that fails drops its sender unused.

@@ -11,6 +11,7 @@ use super::driver::{Driver, Outcome, Peer};
 use super::gate::{Gate, WAKER};
 use super::service::Service;
 use super::slots::{NEVER, Slots};
+use super::tls::{Certificates, Records, Tls};
 use super::wake::WakeList;
 use crate::engine::Now;
 use mio::net::TcpStream;
@@ -53,6 +54,8 @@ pub(super) struct Shard<'g, S: Service> {
     woken: Vec<u32>,
     driver: Driver<S>,
     control: Arc<Control>,
+    /// What clients are shown.
+    tls: Option<Certificates>,
     timeouts: Timeouts,
     clock: Clock,
     tick: Duration,
@@ -68,6 +71,7 @@ impl<'g, S: Service> Shard<'g, S> {
         service: S,
         control: Arc<Control>,
         timeouts: Timeouts,
+        tls: Option<Certificates>,
     ) -> Self {
         let clock = Clock::start();
         let tick = TICK.min(timeouts.shortest() / 4).max(Duration::from_millis(1));
@@ -80,7 +84,13 @@ impl<'g, S: Service> Shard<'g, S> {
             expired: Vec::new(),
             wakes: WakeList::new(Arc::clone(&control), core),
             woken: Vec::new(),
-            driver: Driver { buffers: Buffers::new(service.request_limit()), service, now: clock.unix },
+            driver: Driver {
+                buffers: Buffers::new(service.request_limit()),
+                records: Records::default(),
+                service,
+                now: clock.unix,
+            },
+            tls,
             control,
             timeouts,
             next_tick: clock.now + tick,
@@ -159,7 +169,8 @@ impl<'g, S: Service> Shard<'g, S> {
     /// Lets connections in, or begins to stop.
     fn keep_gate(&mut self) {
         let (slots, control, service) = (&mut self.slots, &self.control, &self.driver.service);
-        let mut admit = |registry: &Registry, stream| admit(registry, stream, slots, control, service);
+        let tls = self.tls.as_ref();
+        let mut admit = |registry: &Registry, stream| admit(registry, stream, tls, slots, control, service);
         if !self.control.is_stopping() {
             if self.gate.due().is_some() {
                 self.gate.accept(self.clock.now, &mut admit);
@@ -199,6 +210,7 @@ impl<'g, S: Service> Shard<'g, S> {
         }
         if let Some(wait) = peer.connection.poll_wait(&self.driver.service) {
             let timeout = match wait {
+                _ if peer.is_handshaking() => self.timeouts.handshake,
                 Wait::Linger if self.grace_ends.is_some() => self.timeouts.linger.min(STOPPING_LINGER),
                 _ => self.timeouts.of(wait),
             };
@@ -236,12 +248,17 @@ fn enqueue<S>(queue: &mut VecDeque<u32>, index: u32, peer: &mut Peer<S>) {
 fn admit<S: Service>(
     registry: &Registry,
     stream: TcpStream,
+    tls: Option<&Certificates>,
     slots: &mut Slots<Peer<S::Session>>,
     control: &Arc<Control>,
     service: &S,
 ) {
     let Some(place) = control.admit() else { return };
-    let index = slots.insert(Peer::new(stream, service.session(), place));
+    // Making a session fails only for a configuration that cannot serve anybody.
+    let Ok(tls) = tls.map(|certificates| Tls::new(certificates.current()).map(Box::new)).transpose() else {
+        return;
+    };
+    let index = slots.insert(Peer::new(stream, tls, service.session(), place));
     let Some(peer) = slots.get_mut(index) else { return };
     let interest = Interest::READABLE | Interest::WRITABLE;
     // A fresh socket is writable, so that an event follows at once and starts its deadline.

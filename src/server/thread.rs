@@ -5,6 +5,7 @@ use super::control::Control;
 use super::gate::Gate;
 use super::service::Service;
 use super::shard::Shard;
+use super::tls::Certificates;
 use super::{epoll, pin};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +25,8 @@ pub(super) struct Setup<F> {
     /// Epoll or io_uring.
     pub(super) runtime: Runtime,
     pub(super) timeouts: Timeouts,
+    /// Plaintext without.
+    pub(super) tls: Option<Certificates>,
     /// Makes the service from a random seed.
     pub(super) make: Arc<F>,
     /// The processor to stay on.
@@ -62,8 +65,8 @@ where
                 let _ = ready.send(());
             }
         };
-        let mut shard =
-            Shard::new(self.index, &mut self.gate, service, Arc::clone(&self.control), self.timeouts);
+        let (control, tls) = (Arc::clone(&self.control), self.tls.clone());
+        let mut shard = Shard::new(self.index, &mut self.gate, service, control, self.timeouts, tls);
         match self.runtime {
             #[cfg(target_os = "linux")]
             Runtime::Uring => {
