@@ -1,8 +1,9 @@
 //! `agtp call`: one request, one answer.
 
 use super::output::{self, Colours};
+use super::tls::Reach;
 use super::{Failure, agent, hints};
-use crate::client::{self, Connection, Request, Response};
+use crate::client::{Request, Response};
 use crate::wire::Uri;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Read};
@@ -39,9 +40,8 @@ pub(super) struct Args {
     /// Claim these scopes instead of all that the agent's document grants
     #[arg(long, value_name = "A:B,C:D")]
     scope: Option<String>,
-    /// Plaintext; loopback only
-    #[arg(long)]
-    insecure: bool,
+    #[command(flatten)]
+    reach: Reach,
     /// Print status line and headers before the body
     #[arg(short = 'i', long = "include")]
     include: bool,
@@ -54,24 +54,10 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> Result<ExitCode, Failure> {
     let uri = Uri::parse(&args.uri).map_err(|fault| Failure(format!("{}: {fault}", args.uri)))?;
     let request = build(&args, &uri)?;
-    let addresses = client::resolve(uri.host, uri.port).map_err(Failure::new)?;
-    if !client::is_loopback(&addresses) {
-        return Err(Failure(refuse_plaintext(uri.host, args.insecure)));
-    }
-    let answered =
-        Connection::open(&addresses, args.timeout).and_then(|mut connection| connection.call(&request));
-    let response = answered.map_err(Failure::new)?;
+    let response = args.reach.connect(&uri, args.timeout)?.call(&request).map_err(Failure::new)?;
     tell(&response);
     show(&response, args.include)?;
     Ok(if response.is_success() { ExitCode::SUCCESS } else { ExitCode::from(1) })
-}
-
-fn refuse_plaintext(host: &str, insecure: bool) -> String {
-    let why =
-        if insecure { "--insecure is plaintext, which is" } else { "there is no TLS yet, and plaintext is" };
-    format!(
-        "{host} is not this machine: {why} for loopback only; call agtp://localhost or tunnel the port here"
-    )
 }
 
 /// The request that the arguments describe.

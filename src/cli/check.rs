@@ -1,8 +1,9 @@
 //! `agtp check`: every fault of a deployment, or of a manifest from anywhere.
 
 use super::output::{self, visible};
+use super::tls::Reach;
 use super::{Failure, deployment, signing};
-use crate::client::{self, Connection, Request};
+use crate::client::Request;
 use crate::compiler::{ManifestOptions, check_manifest};
 use crate::wire::Uri;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,8 @@ pub(super) struct Args {
     /// The public key that the manifest is to be signed with: PEM, or 32 bytes in base64url
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
+    #[command(flatten)]
+    reach: Reach,
     /// For machines
     #[arg(long)]
     json: bool,
@@ -43,7 +46,7 @@ const MEDIA_TYPE: &str = "application/vnd.agtp.manifest+json";
 pub(super) fn run(args: Args) -> Result<ExitCode, Failure> {
     let target = Path::new(&args.target);
     if args.target.starts_with("agtp://") {
-        let (text, anonymous) = fetch(&args.target)?;
+        let (text, anonymous) = fetch(&args.target, &args.reach)?;
         return manifest(&text, anonymous, &args);
     }
     if target.is_file() {
@@ -71,22 +74,14 @@ fn print(text: String) -> Result<(), Failure> {
 }
 
 /// Asks a server for its manifest (draft: Manifest Retrieval). Returns it, and whether nobody said who asks.
-fn fetch(target: &str) -> Result<(String, bool), Failure> {
+fn fetch(target: &str, reach: &Reach) -> Result<(String, bool), Failure> {
     let uri = Uri::parse(target).map_err(|fault| Failure(format!("{target}: {fault}")))?;
     let mut request = Request::new("DISCOVER", "/").map_err(Failure::new)?;
     request.header("Accept", MEDIA_TYPE).map_err(Failure::new)?;
     if let Some(agent_id) = uri.agent_id {
         request.header("Agent-ID", agent_id).map_err(Failure::new)?;
     }
-    let addresses = client::resolve(uri.host, uri.port).map_err(Failure::new)?;
-    if !client::is_loopback(&addresses) {
-        let host = uri.host;
-        return Err(Failure(format!(
-            "{host} is not this machine: there is no TLS yet, and plaintext is for loopback only; tunnel the port here"
-        )));
-    }
-    let answered = Connection::open(&addresses, TIMEOUT).and_then(|mut connection| connection.call(&request));
-    let response = answered.map_err(Failure::new)?;
+    let response = reach.connect(&uri, TIMEOUT)?.call(&request).map_err(Failure::new)?;
     if response.status() != 200 {
         return Err(Failure(format!(
             "{target} answered {} {} instead of its manifest; an agent it knows may be told: agtp://AGENT_ID@HOST",

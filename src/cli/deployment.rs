@@ -7,7 +7,7 @@ use crate::engine::Function;
 use crate::handler::hotel;
 use crate::identity::Agents;
 use crate::registry::Registry;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is served, for as long as the process runs.
 pub(super) struct Deployed {
@@ -16,6 +16,8 @@ pub(super) struct Deployed {
     pub(super) functions: Vec<Function>,
     /// The text of its agtp-server.toml; empty if it has none.
     pub(super) settings: String,
+    /// What the files it names are relative to.
+    pub(super) base: PathBuf,
     /// What to call that file in messages.
     pub(super) settings_origin: String,
     /// What the operator should know although it is no fault.
@@ -43,6 +45,7 @@ pub(super) fn compiled_in() -> Result<Deployed, Failure> {
         agents: &compiled::AGENTS,
         functions: compiled::functions(),
         settings: settings.to_owned(),
+        base: PathBuf::new(),
         settings_origin: format!("{SETTINGS} (compiled in)"),
         warnings: Vec::new(),
     })
@@ -151,6 +154,7 @@ fn compile(
         agents: Box::leak(Box::new(agents)),
         functions: hotel::functions(),
         settings: settings.text,
+        base: settings.base.to_owned(),
         settings_origin: settings.file.display().to_string(),
         warnings,
     })

@@ -12,11 +12,13 @@ mod check;
 mod clock;
 mod compiled;
 mod deployment;
+mod development;
 mod hints;
 mod output;
 mod serve;
 mod settings;
 mod signing;
+mod tls;
 
 pub use catalog_diff::catalog_diff;
 

@@ -2,9 +2,9 @@
 
 use super::deployment::{self, Deployed};
 use super::output::{self, Colours};
-use super::{Failure, settings};
+use super::{Failure, settings, tls};
 use crate::engine::Engine;
-use crate::server::{self, Running, Runtime, ServerConfig};
+use crate::server::{self, Certificates, Running, Runtime, ServerConfig};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -31,7 +31,8 @@ pub(super) struct Args {
     /// What to wait on the kernel with: auto, uring or epoll
     #[arg(long, default_value_t, value_name = "RUNTIME")]
     runtime: Runtime,
-    /// Serve plaintext; loopback only
+    /// Serve plaintext; loopback only. Without, [tls] of agtp-server.toml says what clients are shown; a loopback
+    /// address needs none, for `agtp call` of the same user trusts what is made for it at start
     #[arg(long)]
     insecure: bool,
     /// Refuse to start when the deployment has any fault
@@ -44,18 +45,41 @@ pub(super) fn run(args: Args) -> Result<ExitCode, Failure> {
     let mut config = server_config(&args)?;
     refuse_plaintext_abroad(&config.listen, args.insecure)?;
     let deployed = deployed(&args)?;
+    let files = tls::Files::of(&deployed.settings, &deployed.settings_origin, &deployed.base)?;
+    if !args.insecure {
+        config.tls = Some(certificates(files.as_ref(), &config.listen)?);
+    }
     settings::apply(&deployed.settings, &deployed.settings_origin, &mut config)?;
     let engine = Engine::new(deployed.registry, deployed.agents, &deployed.functions)
         .map_err(|error| Failure(error.to_string()))?;
-    if !args.insecure {
-        warn(format_args!(
-            "this version has no TLS yet: serving plaintext, on loopback only (--insecure says so)"
-        ));
-    }
     // One engine for the process, used by threads that end with it.
     let engine: &'static Engine<'static> = Box::leak(Box::new(engine));
-    server::serve(engine, &config, announce).map_err(Failure::new)?;
+    let encrypted = config.tls.clone();
+    let reload = move || {
+        if let (Some(files), Some(certificates)) = (&files, &encrypted) {
+            match files.reload(certificates) {
+                Ok(()) => output::complain(format_args!("the certificate was read again")),
+                Err(Failure(why)) => warn(format_args!("the certificate in use stays: {why}")),
+            }
+        }
+    };
+    let encrypted = config.tls.is_some();
+    server::serve_and_reload(engine, &config, |running| announce(running, encrypted), reload)
+        .map_err(Failure::new)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What clients are shown: the operator's certificate, or one made for loopback.
+fn certificates(files: Option<&tls::Files>, listen: &[SocketAddr]) -> Result<Certificates, Failure> {
+    match (files, listen.iter().find(|address| !server::is_loopback(address))) {
+        (Some(files), _) => files.load(),
+        (None, None) => tls::development_certificates(),
+        (None, Some(address)) => Err(Failure(format!(
+            "cannot serve {address} without a certificate: name one with its key in [tls] of agtp-server.toml, \
+             or use --listen 127.0.0.1:{}",
+            address.port()
+        ))),
+    }
 }
 
 fn deployed(args: &Args) -> Result<Deployed, Failure> {
@@ -92,20 +116,23 @@ fn addresses(text: &str) -> Result<Vec<SocketAddr>, Failure> {
 
 fn refuse_plaintext_abroad(listen: &[SocketAddr], insecure: bool) -> Result<(), Failure> {
     let Some(address) = listen.iter().find(|address| !server::is_loopback(address)) else { return Ok(()) };
-    let why = if insecure { "--insecure is plaintext" } else { "this version has no TLS yet" };
+    if !insecure {
+        return Ok(());
+    }
     Err(Failure(format!(
-        "cannot serve {address}: {why}, and plaintext is for loopback only; use --listen 127.0.0.1:{}",
+        "cannot serve {address}: --insecure is plaintext, which is for loopback only; use --listen 127.0.0.1:{}",
         address.port()
     )))
 }
 
 /// Says on stdout that connections are accepted. Whoever started the server may not be reading, which is no fault.
-fn announce(running: &Running) {
+fn announce(running: &Running, encrypted: bool) {
     if let Some(warning) = running.warning() {
         warn(format_args!("{warning}"));
     }
     for address in running.addresses() {
-        let _ = output::print(format!("listening on agtp://{address}, plaintext\n").as_bytes());
+        let plaintext = if encrypted { "" } else { ", plaintext" };
+        let _ = output::print(format!("listening on agtp://{address}{plaintext}\n").as_bytes());
     }
 }
 
@@ -150,14 +177,13 @@ mod tests {
 
     #[test]
     fn plaintext_stays_at_home() {
-        for (address, insecure, part) in [
-            ("0.0.0.0:4480", true, "--insecure is plaintext"),
-            ("192.0.2.1:9", false, "no TLS yet"),
-            ("[::]:0", false, "127.0.0.1:0"),
-        ] {
-            let Failure(message) =
-                refuse_plaintext_abroad(&addresses(address).unwrap(), insecure).unwrap_err();
+        for (address, part) in [("0.0.0.0:4480", "--insecure is plaintext"), ("[::]:0", "127.0.0.1:0")] {
+            let address = addresses(address).unwrap();
+            let Failure(message) = refuse_plaintext_abroad(&address, true).unwrap_err();
             assert!(message.contains(part) && !message.contains('\n'), "{message}");
+            assert!(refuse_plaintext_abroad(&address, false).is_ok());
+            let Failure(message) = certificates(None, &address).unwrap_err();
+            assert!(message.contains("[tls] of agtp-server.toml") && !message.contains('\n'), "{message}");
         }
         assert!(refuse_plaintext_abroad(&addresses("[::ffff:127.0.0.1]:9").unwrap(), true).is_ok());
     }

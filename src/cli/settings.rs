@@ -27,6 +27,7 @@ pub(super) fn apply(text: &str, origin: &str, config: &mut ServerConfig) -> Resu
         ("header_timeout", &mut timeouts.header),
         ("body_timeout", &mut timeouts.body),
         ("write_timeout", &mut timeouts.write),
+        ("handshake_timeout", &mut timeouts.handshake),
         ("shutdown_grace", &mut timeouts.grace),
     ] {
         if let Some(value) = limits.get(key) {

@@ -1,7 +1,8 @@
 //! A connection to a server.
 
-use super::Request;
+use super::{Request, Trust, TrustError};
 use crate::wire::{Answer, AnswerFault, AnswerLimits, AnswerParsed, AnswerParser};
+use rustls::{ClientConnection, StreamOwned};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -22,6 +23,16 @@ pub enum ClientError {
     TimedOut(Duration),
     /// What came is no answer.
     Unreadable(AnswerFault),
+    /// What came is TLS, and plaintext was asked for.
+    Encrypted,
+    /// What came is no TLS.
+    Unencrypted,
+    /// The server could not show that it is the one that was asked for.
+    Untrusted(rustls::Error),
+    /// The two sides did not come to terms.
+    Tls(rustls::Error),
+    /// The host cannot be asked for.
+    Unaskable(TrustError),
 }
 
 impl fmt::Display for ClientError {
@@ -41,6 +52,15 @@ impl fmt::Display for ClientError {
                 write!(f, "no answer within {} s; allow more with --timeout", after.as_secs_f64())
             }
             ClientError::Unreadable(fault) => fault.fmt(f),
+            ClientError::Encrypted => f.write_str("the server speaks TLS; leave --insecure out"),
+            ClientError::Unencrypted => {
+                f.write_str("the server does not speak TLS; if it is on this machine, ask with --insecure")
+            }
+            ClientError::Untrusted(why) => {
+                write!(f, "the server is not trusted: {why}; name who vouches for it with --ca FILE")
+            }
+            ClientError::Tls(why) => write!(f, "no encrypted connection came about: {why}"),
+            ClientError::Unaskable(why) => why.fmt(f),
         }
     }
 }
@@ -70,8 +90,19 @@ impl Deadline {
     fn explain(&self, error: io::Error) -> ClientError {
         match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ClientError::TimedOut(self.timeout),
-            _ => ClientError::Broken(error),
+            _ => match error.downcast::<rustls::Error>() {
+                Ok(error) => tls_error(error),
+                Err(error) => ClientError::Broken(error),
+            },
         }
+    }
+}
+
+fn tls_error(error: rustls::Error) -> ClientError {
+    match error {
+        rustls::Error::InvalidCertificate(_) => ClientError::Untrusted(error),
+        rustls::Error::InvalidMessage(_) => ClientError::Unencrypted,
+        error => ClientError::Tls(error),
     }
 }
 
@@ -90,10 +121,51 @@ pub fn is_loopback(addresses: &[SocketAddr]) -> bool {
     addresses.iter().all(|address| address.ip().to_canonical().is_loopback())
 }
 
-/// A plaintext connection and what was read from it but belongs to the next answer.
+/// The bytes of a connection.
+#[derive(Debug)]
+enum Stream {
+    Plain(TcpStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+}
+
+impl Stream {
+    fn socket(&self) -> &TcpStream {
+        match self {
+            Stream::Plain(socket) => socket,
+            Stream::Tls(stream) => &stream.sock,
+        }
+    }
+
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(socket) => socket.read(into),
+            Stream::Tls(stream) => match stream.read(into) {
+                // An end without close_notify: whether something is missing, the answer's own length tells.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+                result => result,
+            },
+        }
+    }
+
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(socket) => socket.write(from),
+            Stream::Tls(stream) => stream.write(from),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Stream::Plain(_) => Ok(()),
+            Stream::Tls(stream) => stream.flush(),
+        }
+    }
+}
+
+/// A connection and what was read from it but belongs to the next answer.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     received: Vec<u8>,
     deadline: Deadline,
     limits: AnswerLimits,
@@ -107,30 +179,27 @@ pub struct Response {
 }
 
 impl Connection {
-    /// Dials the addresses one after the other and keeps the first that takes the call. All that is done with the
-    /// connection has to be done within `timeout`.
+    /// Dials the addresses one after the other and keeps the first that takes the call, in plaintext. All that is done
+    /// with the connection has to be done within `timeout`.
     pub fn open(addresses: &[SocketAddr], timeout: Duration) -> Result<Connection, ClientError> {
-        let deadline = Deadline::after(timeout);
-        let mut last = None;
-        for address in addresses {
-            let dialled = match deadline.left()? {
-                Some(left) => TcpStream::connect_timeout(address, left),
-                None => TcpStream::connect(address),
-            };
-            match dialled {
-                Ok(stream) => return Connection::over(stream, deadline),
-                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                    last = Some(ClientError::TimedOut(timeout));
-                }
-                Err(error) => last = Some(ClientError::Unreachable(*address, error)),
-            }
-        }
-        Err(last.unwrap_or_else(|| ClientError::Broken(io::Error::other("there is no address to dial"))))
+        let (socket, deadline) = dial(addresses, timeout)?;
+        Ok(Connection::over(Stream::Plain(socket), deadline))
     }
 
-    fn over(stream: TcpStream, deadline: Deadline) -> Result<Connection, ClientError> {
-        stream.set_nodelay(true).map_err(ClientError::Broken)?;
-        Ok(Connection { stream, received: Vec::new(), deadline, limits: AnswerLimits::DEFAULT })
+    /// The same over TLS 1.3 with a server that proves to be `host`. (It does so when the first request is sent.)
+    pub fn open_tls(
+        addresses: &[SocketAddr],
+        host: &str,
+        trust: &Trust,
+        timeout: Duration,
+    ) -> Result<Connection, ClientError> {
+        let session = trust.session(host).map_err(ClientError::Unaskable)?;
+        let (socket, deadline) = dial(addresses, timeout)?;
+        Ok(Connection::over(Stream::Tls(Box::new(StreamOwned::new(session, socket))), deadline))
+    }
+
+    fn over(stream: Stream, deadline: Deadline) -> Connection {
+        Connection { stream, received: Vec::new(), deadline, limits: AnswerLimits::DEFAULT }
     }
 
     /// Sends a request and waits for its answer.
@@ -139,6 +208,7 @@ impl Connection {
         // A server that refuses a request early may close before all of it is sent, its answer already on the way.
         match (self.receive(), sent) {
             (Ok(response), _) => Ok(response),
+            // Why nothing could be sent says more than that nothing came.
             (Err(_), Err(error)) => Err(error),
             (Err(error), Ok(())) => Err(error),
         }
@@ -146,14 +216,14 @@ impl Connection {
 
     fn send(&mut self, mut bytes: &[u8]) -> Result<(), ClientError> {
         while !bytes.is_empty() {
-            self.stream.set_write_timeout(self.deadline.left()?).map_err(ClientError::Broken)?;
+            self.stream.socket().set_write_timeout(self.deadline.left()?).map_err(ClientError::Broken)?;
             match self.stream.write(bytes) {
                 Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.deadline.explain(error)),
             }
         }
-        Ok(())
+        self.stream.flush().map_err(|error| self.deadline.explain(error))
     }
 
     fn receive(&mut self) -> Result<Response, ClientError> {
@@ -162,6 +232,10 @@ impl Connection {
             match parser.advance(&self.received, &self.limits) {
                 AnswerParsed::Done => break,
                 AnswerParsed::NeedMore => self.read_some(READ_BYTES)?,
+                // An alert record: the server took the request for a broken handshake.
+                AnswerParsed::Wrong(_) if self.received.starts_with(&[21, 3]) => {
+                    return Err(ClientError::Encrypted);
+                }
                 AnswerParsed::Wrong(fault) => return Err(ClientError::Unreadable(fault)),
             }
         }
@@ -189,7 +263,7 @@ impl Connection {
 
     fn read_into(&mut self, start: usize) -> Result<usize, ClientError> {
         loop {
-            self.stream.set_read_timeout(self.deadline.left()?).map_err(ClientError::Broken)?;
+            self.stream.socket().set_read_timeout(self.deadline.left()?).map_err(ClientError::Broken)?;
             let target = self.received.get_mut(start..).unwrap_or_default();
             match self.stream.read(target) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -198,6 +272,29 @@ impl Connection {
             }
         }
     }
+}
+
+/// The first of the addresses that takes the call.
+fn dial(addresses: &[SocketAddr], timeout: Duration) -> Result<(TcpStream, Deadline), ClientError> {
+    let deadline = Deadline::after(timeout);
+    let mut last = None;
+    for address in addresses {
+        let dialled = match deadline.left()? {
+            Some(left) => TcpStream::connect_timeout(address, left),
+            None => TcpStream::connect(address),
+        };
+        match dialled {
+            Ok(socket) => {
+                socket.set_nodelay(true).map_err(ClientError::Broken)?;
+                return Ok((socket, deadline));
+            }
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                last = Some(ClientError::TimedOut(timeout));
+            }
+            Err(error) => last = Some(ClientError::Unreachable(*address, error)),
+        }
+    }
+    Err(last.unwrap_or_else(|| ClientError::Broken(io::Error::other("there is no address to dial"))))
 }
 
 /// Least to ask of one read.

@@ -6,6 +6,8 @@
 
 mod connection;
 mod request;
+mod trust;
 
 pub use connection::{ClientError, Connection, Response, is_loopback, resolve};
 pub use request::{Request, RequestError};
+pub use trust::{Trust, TrustError};

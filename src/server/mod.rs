@@ -93,7 +93,8 @@ impl std::error::Error for ServeError {
 }
 
 /// Serves until SIGTERM or SIGINT, then finishes what is in flight within [`Timeouts::grace`]. A second signal ends the
-/// process at once. `on_ready` is given the addresses as soon as connections are accepted on them.
+/// process at once. `on_ready` is given the addresses as soon as connections are accepted on them. SIGHUP is ignored;
+/// [`serve_and_reload`] does something about it.
 ///
 /// # Errors
 /// When the server cannot start, or a core fails.
@@ -102,8 +103,21 @@ pub fn serve(
     config: &ServerConfig,
     on_ready: impl FnOnce(&Running),
 ) -> Result<(), ServeError> {
+    serve_and_reload(engine, config, on_ready, || {})
+}
+
+/// The same, calling `reload` at each SIGHUP, on a thread of its own: to replace [`Certificates`], for example.
+///
+/// # Errors
+/// When the server cannot start, or a core fails.
+pub fn serve_and_reload(
+    engine: &'static Engine<'static>,
+    config: &ServerConfig,
+    on_ready: impl FnOnce(&Running),
+    reload: impl Fn() + Send + 'static,
+) -> Result<(), ServeError> {
     let running = start(engine, config)?;
-    let watch = signal::Watch::start(running.stopper());
+    let watch = signal::Watch::start(running.stopper(), reload);
     let _watch = watch.map_err(|cause| ServeError::System { what: "watching for signals", cause })?;
     on_ready(&running);
     running.wait()

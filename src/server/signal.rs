@@ -1,7 +1,8 @@
-//! SIGTERM and SIGINT: the first stops the server in good order, a second ends the process at once.
+//! SIGTERM and SIGINT: the first stops the server in good order, a second ends the process at once. SIGHUP has files
+//! read again.
 
 use super::Stopper;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::io;
 use std::thread::JoinHandle;
@@ -14,12 +15,16 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Starts to watch.
-    pub(super) fn start(stopper: Stopper) -> io::Result<Watch> {
-        let mut signals = Signals::new([SIGTERM, SIGINT])?;
+    pub(super) fn start(stopper: Stopper, reload: impl Fn() + Send + 'static) -> io::Result<Watch> {
+        let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
         let handle = signals.handle();
         let thread = std::thread::Builder::new().name("agtp-signals".to_owned()).spawn(move || {
             let mut stopping = false;
             for signal in &mut signals {
+                if signal == SIGHUP {
+                    reload();
+                    continue;
+                }
                 if std::mem::replace(&mut stopping, true) {
                     // What a shell reports for a process that a signal ended.
                     std::process::exit(128 + signal);

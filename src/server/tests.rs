@@ -347,10 +347,16 @@ fn accepted_sockets_do_not_delay() {
 #[test]
 fn the_first_signal_stops_in_good_order() {
     let running = start_toy(&config(Runtime::Epoll));
-    let watch = signal::Watch::start(running.stopper()).unwrap();
+    let (reloaded, reloads) = channel();
+    let reload = move || reloaded.send(()).unwrap();
+    let watch = signal::Watch::start(running.stopper(), reload).unwrap();
     let stream = connect(&running);
     send(&stream, "echo a\n");
     expect(&stream, "=a\n");
+    signal_hook::low_level::raise(signal_hook::consts::SIGHUP).unwrap();
+    reloads.recv().unwrap();
+    send(&stream, "echo b\n");
+    expect(&stream, "=b\n");
     signal_hook::low_level::raise(signal_hook::consts::SIGTERM).unwrap();
     expect_end(&stream);
     drop(stream);

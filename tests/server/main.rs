@@ -11,6 +11,7 @@ mod common;
 mod closing;
 mod corpus;
 mod crowd;
+mod encrypted;
 mod faults;
 mod framing;
 mod handlers;

@@ -70,9 +70,9 @@ impl Tls {
         self.handshaking
     }
 
-    /// Whether neither the session nor the socket has anything to read at the moment.
+    /// Whether neither the session nor the socket has anything to read at the moment: no plaintext, and no end either.
     pub(in crate::server) fn is_drained(&self) -> bool {
-        self.drained && self.taken == self.plain.len()
+        self.drained && !self.ended && self.taken == self.plain.len()
     }
 
     /// Reads plaintext, as `Read::read` does: 0 bytes are the end of the stream. On the way the handshake is done.
