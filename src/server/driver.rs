@@ -113,7 +113,14 @@ impl<S: Service> Driver<S> {
                     self.read(peer)
                 }
                 Action::Shutdown => shut_down(peer),
-                Action::Close => return self.close(),
+                Action::Close => {
+                    if let Some(tls) = &mut peer.tls {
+                        // A client that is told of the end knows that nothing was cut off. One that does not listen
+                        // any more is not waited for.
+                        let _ = tls.close(&mut peer.stream);
+                    }
+                    return self.close();
+                }
             };
             if let Some(outcome) = stop {
                 break outcome;
