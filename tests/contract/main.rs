@@ -9,6 +9,7 @@ mod common;
 
 mod authority;
 mod builtins;
+mod discover;
 mod handlers;
 mod input;
 mod paths;
