@@ -204,6 +204,11 @@ impl<'d> Engine<'d> {
         self
     }
 
+    /// The agents it knows.
+    pub fn agents(&self) -> &'d Agents {
+        self.agents
+    }
+
     /// The registry it answers from.
     pub fn registry(&self) -> &'d Registry {
         self.registry
