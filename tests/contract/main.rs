@@ -14,6 +14,7 @@ mod handlers;
 mod input;
 mod paths;
 mod policy;
+mod policy_matrix;
 mod support;
 mod vocabulary;
 mod wire;
