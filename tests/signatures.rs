@@ -105,10 +105,15 @@ struct Server {
 
 impl Server {
     fn of(dir: &Path) -> Server {
+        Server::logging(dir, Stdio::inherit())
+    }
+
+    fn logging(dir: &Path, log: Stdio) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_agtp"))
             .args(["serve", "--deployment", ".", "--insecure", "--listen", "127.0.0.1:0", "--cores", "1"])
             .current_dir(dir)
             .stdout(Stdio::piped())
+            .stderr(log)
             .spawn()
             .unwrap();
         let mut ready = String::new();
@@ -193,4 +198,22 @@ fn a_key_that_others_can_read_is_warned_of_once() {
     let check = agtp(&["check", "."], &dir);
     let told = String::from_utf8(check.stderr).unwrap();
     assert!(check.status.success() && told.matches("is open to others").count() == 1, "{told}");
+}
+
+/// A deprecated form is told of in the server's log, where an operator sees it.
+#[test]
+fn the_server_logs_what_the_engine_has_to_tell() {
+    let dir = scratch("log");
+    assert!(agtp(&["agent", "new", "porter", "--scope", "rooms:read"], &dir).status.success());
+    let log = dir.join("log.txt");
+    let server = Server::logging(&dir, Stdio::from(std::fs::File::create(&log).unwrap()));
+    for _ in 0..2 {
+        let uri = format!("agtp://{}/", server.address);
+        let called =
+            agtp(&["call", "DISCOVER", &uri, "--agent", "porter", "-d", r#"{"target":"methods"}"#], &dir);
+        assert!(called.status.success(), "{}", String::from_utf8_lossy(&called.stderr));
+    }
+    drop(server);
+    let log = std::fs::read_to_string(log).unwrap();
+    assert_eq!(log.lines().filter(|line| line.contains("agent `porter`")).count(), 1, "{log}");
 }

@@ -22,13 +22,15 @@ pub(super) fn signer(settings: &str, base: &Path) -> Result<Option<Signer>, Fail
 /// Reads a private key. That others may read it too is told, and is the operator's decision.
 pub(super) fn private_key(file: &Path) -> Result<SigningKey, Failure> {
     let pem = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
+    let key =
+        SigningKey::from_pem(&pem).map_err(|error| Failure(format!("{} holds {error}", file.display())))?;
     if let Some(mode) = exposed(file) {
         let file = file.display();
         output::complain(format_args!(
             "warning: the private key {file} is open to others (mode {mode:03o}); run: chmod 600 {file}"
         ));
     }
-    SigningKey::from_pem(&pem).map_err(|error| Failure(format!("{} holds {error}", file.display())))
+    Ok(key)
 }
 
 /// The permissions of a file that its group or everybody may read.
