@@ -5,15 +5,15 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use agtp::engine::{Core, Now, PADDING, Session};
+use agtp::engine::{Core, Engine, Now, PADDING, Session};
 use agtp::json::{Schema, TapeBuffers};
-use agtp::registry::{LeakAutomaton, Registry, split_segments};
+use agtp::registry::{LeakAutomaton, Question, Ranking, Registry, split_segments, words};
 use agtp::wire::{HeadParser, Limits, Parsed};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::collections::HashSet;
 use std::hint::black_box;
 
-criterion_group!(benches, parse, verbs, route, route_scale, leak, tape, whole);
+criterion_group!(benches, parse, verbs, route, route_scale, leak, tape, agents, discover, whole);
 criterion_main!(benches);
 
 /// The head of the sample BOOK.
@@ -162,6 +162,58 @@ fn tape(c: &mut Criterion) {
             assert!(plain.is_valid(&value));
         });
     });
+    group.finish();
+}
+
+/// A deployment of this many agents whose skills have words in common.
+fn crowd(count: usize) -> Engine<'static> {
+    let document = |number: usize| {
+        let skill = format!("Sweeps floor {} of house {number}", number % 40);
+        let document = serde_json::json!({
+            "agent_id": format!("{number:064x}"), "name": format!("agent{number}"), "skills": [skill],
+        });
+        (format!("agents/{number}.agent.json"), document.to_string())
+    };
+    let documents: Vec<_> = (0..count).map(document).collect();
+    let documents: Vec<_> = documents.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let reading = agtp::compiler::read_documents(&documents, &agtp::compiler::ReadOptions::default());
+    let deployment = reading.deployment.expect("a usable deployment");
+    assert_eq!(deployment.agents.len(), count);
+    let compiled = Box::leak(Box::new(agtp::compiler::lower(&deployment, &common::times()).expect("tables")));
+    Engine::new(&compiled.registry, &compiled.agents, &[]).expect("nothing to bind")
+}
+
+/// Ten look-ups among 10 and among 100,000 agents; times are per look-up.
+fn agents(c: &mut Criterion) {
+    let mut group = c.benchmark_group("agent_scale");
+    for count in [10, 100_000] {
+        let engine = crowd(count);
+        let agents = engine.agents();
+        let ids: Vec<_> = (0..10).map(|i| agents.agents[i * (count / 10)].id).collect();
+        group.throughput(Throughput::Elements(ids.len() as u64));
+        group.bench_function(format!("{count}_agents"), |b| {
+            b.iter(|| assert!(ids.iter().all(|id| agents.find(black_box(id)).is_some())));
+        });
+    }
+    group.finish();
+}
+
+/// The ranking of `DISCOVER /` with criteria among 10 and among 100,000 agents.
+fn discover(c: &mut Criterion) {
+    let mut group = c.benchmark_group("discover");
+    for count in [10, 100_000] {
+        let registry = crowd(count).registry();
+        let mut question = Question::default();
+        words("sweep floor 17 of house 3 and list agents, tools, endpoints")
+            .for_each(|word| question.add(word));
+        group.bench_function(format!("{count}_agents"), |b| {
+            b.iter(|| {
+                let mut ranking = Ranking::new(10);
+                registry.discovery.rank(&registry.text, black_box(&question), |_| true, &mut ranking);
+                assert!(!ranking.hits().is_empty());
+            });
+        });
+    }
     group.finish();
 }
 

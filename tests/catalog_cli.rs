@@ -341,3 +341,66 @@ fn a_catalog_may_stand_beside_the_settings_of_what_was_compiled_in() {
     let (code, _, complaints) = taken(run(env!("CARGO_BIN_EXE_agtp"), &arguments));
     assert!(code == 2 && complaints.contains("catalog 2.0.0 has no BOOK"), "{complaints}");
 }
+
+/// Exit code, stdout and stderr of `agtp catalog`.
+fn catalog_command(arguments: &[&str]) -> (i32, String, String) {
+    taken(run(env!("CARGO_BIN_EXE_agtp"), &[&["catalog"], arguments].concat()))
+}
+
+#[test]
+fn another_catalog_can_be_looked_at() {
+    let folder = deployment(&next_major());
+    let (file, dir) = (path_of(&folder, "methods.json"), folder.path().display().to_string());
+    for source in [["--catalog", file.as_str()], ["--deployment", dir.as_str()]] {
+        let command = |arguments: &[&str]| catalog_command(&[arguments, &source[..]].concat());
+        let (code, shown, complaints) = command(&["list", "--json"]);
+        let listed: Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!((code, complaints.as_str()), (0, ""));
+        assert_eq!(
+            (&listed["catalog_version"], listed["verbs"].as_array().unwrap().len()),
+            (&json!("2.0.0"), 425)
+        );
+        let (code, shown, _) = command(&["show", "teleport"]);
+        assert_eq!((code, shown.as_str()), (0, "TELEPORT  transaction\n  Be there.\n"));
+        let (code, shown, _) = command(&["show", "FIND"]);
+        assert!(
+            code == 0 && shown.contains("  deprecated in 2.0.0\n") && shown.contains("  successor LOOKUP\n"),
+            "{shown}"
+        );
+        let (code, shown, complaints) = command(&["show", "BOOK"]);
+        assert!(code == 1 && shown.is_empty() && complaints.contains("not in catalog 2.0.0"), "{complaints}");
+        let (code, shown, _) = command(&["search", "be there"]);
+        assert!(code == 0 && shown.starts_with("TELEPORT "), "{shown}");
+    }
+    // Without a name it is the one compiled in, also for a deployment that names none.
+    let plain = Folder::with(&[("agtp-server.toml", "[server]\n")]);
+    for source in [&[][..], &["--catalog", "builtin"], &["--deployment", &plain.path().display().to_string()]]
+    {
+        assert_eq!(catalog_command(&[&["show", "BOOK"], source].concat()).0, 0, "{source:?}");
+        assert_eq!(catalog_command(&[&["show", "TELEPORT"], source].concat()).0, 1, "{source:?}");
+    }
+}
+
+#[test]
+fn a_catalog_that_cannot_be_read_says_why() {
+    let missing = Folder::with(&[("agtp-server.toml", "[catalog]\nfile = \"no.json\"\n")]);
+    let broken = Folder::with(&[("agtp-server.toml", "[catalog\n"), ("methods.json", "{")]);
+    let typed = Folder::with(&[("agtp-server.toml", "[catalog]\nfile = 7\n")]);
+    let dir = |folder: &Folder| folder.path().display().to_string();
+    for (source, part) in [
+        (["--deployment", &dir(&missing)], "no.json"),
+        (["--deployment", &dir(&broken)], "is no TOML"),
+        (["--deployment", &dir(&typed)], "[catalog] file: it is a path"),
+        (["--deployment", &path_of(&broken, "nowhere")], "no such directory"),
+        (["--catalog", &path_of(&broken, "methods.json")], "methods.json:1"),
+        (["--catalog", &path_of(&broken, "nothing.json")], "nothing.json"),
+    ] {
+        let (code, shown, complaints) = catalog_command(&[&["list"], &source[..]].concat());
+        assert!(code == 2 && shown.is_empty() && complaints.contains(part), "{source:?}: {complaints}");
+    }
+    assert_eq!(
+        catalog_command(&["list", "--catalog", "builtin", "--deployment", "."]).0,
+        2,
+        "one or the other"
+    );
+}

@@ -6,6 +6,7 @@ use crate::catalog::{CATEGORIES, Catalog, Verb};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Commands of `agtp catalog`.
@@ -16,6 +17,8 @@ pub(super) enum Command {
         /// One of the nine categories
         #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(CATEGORIES))]
         category: Option<String>,
+        #[command(flatten)]
+        source: Source,
         /// For machines
         #[arg(long)]
         json: bool,
@@ -24,6 +27,8 @@ pub(super) enum Command {
     Show {
         /// The verb, in any case
         verb: String,
+        #[command(flatten)]
+        source: Source,
         /// For machines
         #[arg(long)]
         json: bool,
@@ -32,6 +37,8 @@ pub(super) enum Command {
     Search {
         /// The text, in any case
         text: String,
+        #[command(flatten)]
+        source: Source,
         /// For machines
         #[arg(long)]
         json: bool,
@@ -40,17 +47,79 @@ pub(super) enum Command {
     Diff(catalog_diff::Args),
 }
 
+/// Which catalog is looked at; without either, the one compiled in.
+#[derive(Debug, clap::Args)]
+pub(super) struct Source {
+    /// A catalog document, or `builtin` for the one compiled in
+    #[arg(long, value_name = "FILE")]
+    catalog: Option<String>,
+    /// The catalog that a deployment is served under: the [catalog] file of its agtp-server.toml
+    #[arg(long, value_name = "DIR", conflicts_with = "catalog")]
+    deployment: Option<PathBuf>,
+}
+
+impl Source {
+    /// The catalog; nothing after its faults were told.
+    fn load(&self) -> Result<Option<Catalog>, Failure> {
+        let name = match (&self.catalog, &self.deployment) {
+            (Some(name), _) => Some(name.clone()),
+            (None, Some(directory)) => catalog_of(directory)?,
+            (None, None) => None,
+        };
+        let catalog = catalog_diff::load(name.as_deref().unwrap_or("builtin"));
+        let told =
+            |faults: Vec<String>| faults.iter().for_each(|fault| output::complain(format_args!("{fault}")));
+        Ok(catalog.map_err(told).ok())
+    }
+}
+
+/// The catalog file that a deployment's settings name, if they do.
+fn catalog_of(deployment: &Path) -> Result<Option<String>, Failure> {
+    if !deployment.is_dir() {
+        return Err(Failure(format!("{}: no such directory", deployment.display())));
+    }
+    let file = deployment.join("agtp-server.toml");
+    let text = match std::fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Failure::file(&file, &error)),
+    };
+    let settings: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        Failure(format!("{} is no TOML: {}; `agtp check` says where", file.display(), error.message()))
+    })?;
+    let named = settings.get("catalog").and_then(|catalog| catalog.get("file"));
+    match named.map(|name| name.as_str().ok_or("it is a path, in quotes")) {
+        None => Ok(None),
+        Some(Ok(name)) => Ok(Some(deployment.join(name).display().to_string())),
+        Some(Err(why)) => Err(Failure(format!("{}: [catalog] file: {why}", file.display()))),
+    }
+}
+
 /// Runs `agtp catalog`.
 pub(super) fn run(command: Command) -> Result<ExitCode, Failure> {
-    let catalog = Catalog::builtin();
-    let (verbs, json) = match command {
-        Command::List { category, json } => (list(&catalog, category.as_deref()), json),
-        Command::Search { text, json } => (search(&catalog, &text), json),
-        Command::Show { verb, json } => return show(&catalog, &verb, json),
-        Command::Diff(args) => return catalog_diff::run(args),
+    let source = match &command {
+        Command::Diff(_) => None,
+        Command::List { source, .. } | Command::Search { source, .. } | Command::Show { source, .. } => {
+            Some(source)
+        }
     };
-    let text =
-        if json { machine(&catalog, &verbs) } else { table(&catalog, &verbs, Colours::of(&io::stdout())) };
+    let loaded = source.map_or(Ok(None), Source::load)?;
+    match (command, loaded) {
+        (Command::Diff(args), _) => catalog_diff::run(args),
+        (_, None) => Ok(ExitCode::from(2)),
+        (Command::Show { verb, json, .. }, Some(catalog)) => show(&catalog, &verb, json),
+        (Command::List { category, json, .. }, Some(catalog)) => {
+            several(&catalog, &list(&catalog, category.as_deref()), json)
+        }
+        (Command::Search { text, json, .. }, Some(catalog)) => {
+            several(&catalog, &search(&catalog, &text), json)
+        }
+    }
+}
+
+/// Prints verbs; exit code 1 if there are none.
+fn several(catalog: &Catalog, verbs: &[&Verb], json: bool) -> Result<ExitCode, Failure> {
+    let text = if json { machine(catalog, verbs) } else { table(catalog, verbs, Colours::of(&io::stdout())) };
     print(text.as_bytes())?;
     if verbs.is_empty() {
         output::complain(format_args!("no verb matches; try another word, or `agtp catalog list`"));

@@ -104,7 +104,7 @@ fn verdict(found: &Impact) -> ExitCode {
 }
 
 /// The catalog under a name, or every fault of it.
-fn load(name: &str) -> Result<Catalog, Vec<String>> {
+pub(super) fn load(name: &str) -> Result<Catalog, Vec<String>> {
     if name == "builtin" {
         return Ok(Catalog::builtin());
     }

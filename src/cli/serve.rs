@@ -1,9 +1,9 @@
 //! `agtp serve`.
 
 use super::deployment::{self, Deployed};
-use super::output::{self, Colours};
+use super::output::{self, Colours, visible};
 use super::{Failure, settings, tls};
-use crate::engine::Engine;
+use crate::engine::{Engine, Event};
 use crate::server::{self, Certificates, Running, Runtime, ServerConfig};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -51,7 +51,8 @@ pub(super) fn run(args: Args) -> Result<ExitCode, Failure> {
     }
     settings::apply(&deployed.settings, &deployed.settings_origin, &mut config)?;
     let engine = Engine::new(deployed.registry, deployed.agents, &deployed.functions)
-        .map_err(|error| Failure(error.to_string()))?;
+        .map_err(|error| Failure(error.to_string()))?
+        .with_log(log);
     // One engine for the process, used by threads that end with it.
     let engine: &'static Engine<'static> = Box::leak(Box::new(engine));
     let encrypted = config.tls.clone();
@@ -90,6 +91,12 @@ fn deployed(args: &Args) -> Result<Deployed, Failure> {
     };
     deployed.warnings.iter().for_each(|warning| warn(format_args!("{warning}")));
     Ok(deployed)
+}
+
+/// What the engine has to tell, one line each. What a handler or a caller put into it cannot make lines of its own.
+fn log(event: Event<'_>) {
+    let line = visible(&event.to_string()).replace('\n', " ");
+    output::complain(format_args!("{line}"));
 }
 
 fn server_config(args: &Args) -> Result<ServerConfig, Failure> {

@@ -1,6 +1,6 @@
 //! Keys in files: the one that a deployment's manifest is signed with, and those of agents' issuers.
 
-use super::Failure;
+use super::{Failure, output};
 use crate::compiler::Signer;
 use crate::compiler::key::{PublicKey, SigningKey};
 use std::fs::OpenOptions;
@@ -19,10 +19,33 @@ pub(super) fn signer(settings: &str, base: &Path) -> Result<Option<Signer>, Fail
     Ok(Some(Signer::new(key, text("key_id").map(str::to_owned))))
 }
 
-/// Reads a private key.
+/// Reads a private key. That others may read it too is told, and is the operator's decision.
 pub(super) fn private_key(file: &Path) -> Result<SigningKey, Failure> {
     let pem = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
-    SigningKey::from_pem(&pem).map_err(|error| Failure(format!("{} holds {error}", file.display())))
+    let key =
+        SigningKey::from_pem(&pem).map_err(|error| Failure(format!("{} holds {error}", file.display())))?;
+    if let Some(mode) = exposed(file) {
+        let file = file.display();
+        output::complain(format_args!(
+            "warning: the private key {file} is open to others (mode {mode:03o}); run: chmod 600 {file}"
+        ));
+    }
+    Ok(key)
+}
+
+/// The permissions of a file that its group or everybody may read.
+fn exposed(file: &Path) -> Option<u32> {
+    #[cfg(unix)]
+    {
+        let permissions = std::fs::metadata(file).ok()?.permissions();
+        let mode = std::os::unix::fs::PermissionsExt::mode(&permissions) & 0o777;
+        Some(mode).filter(|mode| mode & 0o044 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        None
+    }
 }
 
 /// Reads a public key: PEM, or 32 bytes in base64url.
@@ -72,6 +95,12 @@ mod tests {
         {
             use std::os::unix::fs::PermissionsExt;
             assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+            for (mode, told) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true), (0o620, false)]
+            {
+                std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+                assert_eq!(exposed(&file), told.then_some(mode), "{mode:o}");
+            }
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
         }
         assert_eq!(private_key(&file).unwrap().public(), key.public());
         let Failure(message) = new_private_key(&file).err().unwrap();

@@ -221,6 +221,10 @@ pub struct AgentDecl {
     pub name: String,
     /// `status`.
     pub status: crate::identity::Status,
+    /// `description`.
+    pub description: Option<String>,
+    /// `skills`.
+    pub skills: Vec<String>,
     /// The skills in one line.
     pub skills_summary: String,
     /// Granted scopes: `requires.scopes`, else the Genesis `scope`.

@@ -3,7 +3,7 @@
 use super::refusal::Refusal;
 use super::request::Request;
 use super::respond::{Answer, Body, Media};
-use super::{Engine, Trail};
+use super::{Engine, Trail, discover};
 use crate::identity::{Agent, parse_agent_id};
 use crate::json::Value;
 use crate::registry::{Builtin, Disclosure, Text};
@@ -19,10 +19,11 @@ pub(super) fn run<'r>(
     trail: &Trail<'r>,
     builtin: Builtin,
     input: Value<'_>,
+    body: &mut Vec<u8>,
 ) -> Result<Answer<'r>, Refusal<'r>> {
     let documents = &engine.registry.documents;
     match builtin {
-        Builtin::Root => root(engine, request, trail, input),
+        Builtin::Root => root(engine, request, trail, input, body),
         Builtin::Methods => Ok(fixed(engine, documents.methods)),
         Builtin::Agents if discloses(engine, trail) => Ok(fixed(engine, documents.agents)),
         Builtin::Agents => Ok(Answer::of(Status::Ok, Body::Fixed("[]"))),
@@ -40,18 +41,23 @@ fn fixed<'r>(engine: &'r Engine<'_>, document: Text) -> Answer<'r> {
     Answer::of(Status::Ok, Body::Fixed(engine.registry.str(document)))
 }
 
-/// `DISCOVER /`: the manifest for a caller without Agent-ID or one that asks for it, else the directory.
+/// `DISCOVER /`: the manifest for a caller without Agent-ID or one that asks for it, else the candidates that criteria
+/// select, else the directory.
 fn root<'r>(
     engine: &'r Engine<'_>,
     request: &Request<'r>,
     trail: &Trail<'r>,
     input: Value<'_>,
+    body: &mut Vec<u8>,
 ) -> Result<Answer<'r>, Refusal<'r>> {
     if trail.agent.is_none() || request.field(Field::Accept).is_some_and(accepts_manifest) {
         return Ok(manifest(engine, trail));
     }
     match input.get("criteria") {
-        Some(_) => Err(Refusal::NotServed),
+        Some(criteria) => {
+            discover::rank(engine, input, criteria, body);
+            Ok(Answer::rendered(Status::Ok))
+        }
         None => Ok(fixed(engine, engine.registry.documents.directory)),
     }
 }

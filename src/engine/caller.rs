@@ -2,7 +2,7 @@
 
 use super::refusal::Refusal;
 use super::request::Request;
-use super::{Engine, Event};
+use super::{Engine, Event, Warning};
 use crate::identity::{Agent, Status, parse_agent_id};
 use crate::wire::Field;
 
@@ -24,7 +24,7 @@ pub(super) fn identify<'r>(
     let Some((digits, old_name)) = request.agent_id() else { return Ok(None) };
     let id = parse_agent_id(digits).ok_or(Refusal::InvalidAgentId)?;
     let agent = engine.agents.find(&id).ok_or(Refusal::UnknownAgent)?;
-    if old_name && engine.warn_once(agent) {
+    if old_name && engine.warn_once(Warning::OldAgentHeader, Some(agent)) {
         (engine.log)(Event::OldAgentHeader { agent: engine.agents.str(agent.name) });
     }
     match agent.status {

@@ -32,6 +32,11 @@ pub enum Event<'e> {
         /// The agent's short name.
         agent: &'e str,
     },
+    /// A caller names a discovery surface in the `target` of a body, not in the path. Said once per agent.
+    TargetInBody {
+        /// The agent's short name; callers without Agent-ID count as one.
+        agent: Option<&'e str>,
+    },
 }
 
 /// An endpoint as logs name it.
@@ -69,6 +74,15 @@ impl fmt::Display for Event<'_> {
             }
             Event::OldAgentHeader { agent } => {
                 write!(f, "agent `{agent}` names itself in Target-Agent, the old name of Agent-ID")
+            }
+            Event::TargetInBody { agent } => {
+                f.write_str(
+                    "DISCOVER with `target` in the body is deprecated, the path says what is asked for: ",
+                )?;
+                match agent {
+                    Some(agent) => write!(f, "agent `{agent}` still does it"),
+                    None => f.write_str("a caller without Agent-ID still does it"),
+                }
             }
         }
     }

@@ -9,7 +9,7 @@ use super::refusal::{self, Refusal};
 use super::request::Request;
 use super::respond::Answer;
 use super::waiting::{Started, Work};
-use super::{Engine, Scratch, Trail, invoke};
+use super::{Engine, Scratch, Trail, invoke, target};
 use crate::json::{Document, Scalar, TapeBuffers, Value, parse_scalar};
 use crate::registry::{Binding, Builtin, Endpoint, LegacyForm, Scalar as Conversion, Segment};
 use crate::wire::{Field, RawPair, Status, decode, needs_decoding, pairs as pairs_of};
@@ -25,7 +25,7 @@ pub(super) fn read_and_run<'r>(
     request: &Request<'r>,
     body: &mut [u8],
     body_len: usize,
-    trail: &Trail<'r>,
+    trail: &mut Trail<'r>,
 ) -> Result<Outcome<'r>, Refusal<'r>> {
     let Some(endpoint) = trail.endpoint.map(|id| engine.registry.endpoint(id)) else {
         return Err(Refusal::NotFound);
@@ -43,10 +43,14 @@ pub(super) fn read_and_run<'r>(
         merge_query(engine, bump, request, endpoint, &mut document);
         merge_path(engine, bump, segments, trail.path, endpoint, &mut document);
         extra.merge(&mut document);
+        let moved = target::resolve(engine, segments, request, trail, &mut document);
+        let endpoint = trail.endpoint.map_or(endpoint, |id| engine.registry.endpoint(id));
         // A proposal is refused whatever it says (draft: Policies Block, synthesis_enabled).
         let valid = endpoint.binding == Binding::Builtin(Builtin::Propose)
             || engine.schema(endpoint.input).is_some_and(|schema| schema.is_valid(document.root()));
-        if !valid {
+        if let Err(refusal) = moved {
+            Err(refusal)
+        } else if !valid {
             Err(invoke::input_invalid(engine, endpoint, document.root()))
         } else if let Some(ended) =
             ticket.and_then(|ticket| ticket.claim(engine, request, trail, document.root(), out, &mut running))

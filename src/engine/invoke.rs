@@ -58,7 +58,7 @@ pub(super) fn run<'r>(
             None => Err(Refusal::HandlerFailed),
         },
         Binding::Builtin(builtin) => {
-            builtin::run(engine, request, trail, builtin, input).map(Outcome::Answer)
+            builtin::run(engine, request, trail, builtin, input, sinks.body).map(Outcome::Answer)
         }
         // The compiler lets neither through yet; an embedder's own tables might.
         Binding::Composition(_) | Binding::External(_) => Err(Refusal::HandlerFailed),

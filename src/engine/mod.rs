@@ -10,6 +10,7 @@
 mod authority;
 mod builtin;
 mod caller;
+mod discover;
 mod event;
 #[doc(hidden)]
 pub mod fuzz;
@@ -21,6 +22,7 @@ mod refusal;
 mod request;
 mod respond;
 mod suggest;
+mod target;
 mod vocabulary;
 mod waiting;
 
@@ -67,9 +69,22 @@ pub struct Engine<'d> {
     /// One per row of [`Registry::schemas`].
     schemas: Box<[Schema]>,
     log: fn(Event<'_>),
-    /// One bit per agent row.
+    /// [`Warning::COUNT`] bits per agent row, and as many before them for callers without Agent-ID.
     warned: Box<[AtomicU64]>,
     idempotency: idempotency::Idempotency,
+}
+
+/// What a caller is warned of once, in the log.
+#[derive(Clone, Copy)]
+enum Warning {
+    /// It names itself in `Target-Agent`.
+    OldAgentHeader,
+    /// It selects a discovery surface by the `target` of a body.
+    TargetInBody,
+}
+
+impl Warning {
+    const COUNT: usize = 2;
 }
 
 /// The time of a batch of requests, given by the caller.
@@ -177,7 +192,7 @@ impl<'d> Engine<'d> {
             functions: registry.functions.iter().map(bind).collect::<Result<_, _>>()?,
             schemas: registry.schemas.iter().map(compile).collect::<Result<_, _>>()?,
             log: |_| {},
-            warned: agents.agents.chunks(64).map(|_| AtomicU64::new(0)).collect(),
+            warned: (0..=agents.agents.len() * Warning::COUNT / 64 + 1).map(|_| AtomicU64::new(0)).collect(),
             idempotency: idempotency::Idempotency::new(),
         })
     }
@@ -187,6 +202,11 @@ impl<'d> Engine<'d> {
     pub fn with_log(mut self, log: fn(Event<'_>)) -> Self {
         self.log = log;
         self
+    }
+
+    /// The agents it knows.
+    pub fn agents(&self) -> &'d Agents {
+        self.agents
     }
 
     /// The registry it answers from.
@@ -345,11 +365,11 @@ impl<'d> Engine<'d> {
         (std::ptr::from_ref(agent) as usize - base) / size_of::<crate::identity::Agent>()
     }
 
-    /// Remembers that an agent used the old header name; true the first time.
-    fn warn_once(&self, agent: &crate::identity::Agent) -> bool {
-        let row = self.row_of(agent);
-        let bit = 1 << (row % 64);
-        self.warned.get(row / 64).is_some_and(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
+    /// Remembers that a caller was warned of something; true the first time.
+    fn warn_once(&self, warning: Warning, caller: Option<&crate::identity::Agent>) -> bool {
+        let place = caller.map_or(0, |agent| self.row_of(agent) + 1) * Warning::COUNT + warning as usize;
+        let bit = 1 << (place % 64);
+        self.warned.get(place / 64).is_some_and(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
     }
 }
 

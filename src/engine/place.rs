@@ -51,6 +51,24 @@ pub(super) fn find<'r>(
     }
 }
 
+/// Finds the endpoint of another path that the request turns out to name: a literal one without verbs in it.
+#[cold]
+pub(super) fn find_literal<'r>(
+    engine: &'r Engine<'_>,
+    segments: &mut Vec<Segment>,
+    trail: &mut Trail<'r>,
+) -> Result<(), Refusal<'r>> {
+    let registry = engine.registry;
+    split(engine, trail.path, segments);
+    let routes = trail.method.map(|method| registry.method(method).routes);
+    trail.endpoint =
+        routes.and_then(|routes| registry.router.route(routes, trail.path, segments, &registry.text));
+    match trail.endpoint {
+        Some(_) => Ok(()),
+        None => Err(miss(engine, segments, trail.path, true)),
+    }
+}
+
 #[inline]
 fn split(engine: &Engine<'_>, path: &[u8], segments: &mut Vec<Segment>) {
     // A path deeper than every template matches none; one segment too many tells.

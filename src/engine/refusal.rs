@@ -40,6 +40,8 @@ pub(super) enum Refusal<'r> {
     ScopeNotGranted,
     ScopeRequired,
     UnsupportedContentType(&'r str),
+    /// What the body's `target` says instead of the path.
+    ConflictingTarget(Box<str>),
     Json(JsonFault),
     InputNotObject,
     InputInvalid(Violations),
@@ -74,7 +76,8 @@ impl Refusal<'_> {
             Refusal::Wire(fault) => fault.kind.status(),
             Refusal::TimedOut | Refusal::HandlerTimedOut => Status::Timeout,
             Refusal::Delegation | Refusal::NotServed => Status::NotImplemented,
-            Refusal::InvalidAgentId | Refusal::MalformedScope(_) | Refusal::UnsupportedContentType(_) | Refusal::Json(_) =>
+            Refusal::InvalidAgentId | Refusal::MalformedScope(_) | Refusal::UnsupportedContentType(_) |
+            Refusal::ConflictingTarget(_) | Refusal::Json(_) =>
                 Status::BadRequest,
             Refusal::UnknownAgent => Status::Unauthorized,
             Refusal::MethodNotListed => Status::Forbidden,
@@ -188,6 +191,7 @@ impl Renderer<'_, '_> {
             | Refusal::ScopeNotGranted
             | Refusal::MalformedScope(_) => self.authority(error, refusal),
             Refusal::UnsupportedContentType(_)
+            | Refusal::ConflictingTarget(_)
             | Refusal::Json(_)
             | Refusal::InputNotObject
             | Refusal::InputInvalid(_) => self.input(error, refusal),
@@ -456,6 +460,12 @@ impl Renderer<'_, '_> {
                 if let Some(offset) = fault.offset() {
                     error.u64("offset", offset as u64);
                 }
+            }
+            Refusal::ConflictingTarget(target) => {
+                head(error, "conflicting-target", "the path and the body's target name different things");
+                error
+                    .str("detail", "leave target out: it is deprecated, and the path says what is asked for");
+                error.bytes_lossy("path", self.trail.path).str("target", target);
             }
             Refusal::InputInvalid(Violations(violations)) => invalid(error, violations),
             _ => invalid(

@@ -64,7 +64,7 @@ pub struct Agent {
 pub struct Agents {
     /// All strings.
     pub text: Cow<'static, str>,
-    /// Open-addressed index by the first eight bytes of the id: agent row + 1, 0 when free. Its length is a power of
+    /// Open-addressed index by [`Agents::home`]: agent row + 1, 0 when free. Its length is a power of
     /// two and at least twice the number of agents, so probes are short and end.
     pub index: Table<u32>,
     /// The agents, sorted by id.
@@ -88,8 +88,13 @@ impl Agents {
     /// Where in an index of `len` slots (a power of two) the search for an id begins.
     #[inline]
     pub fn home(id: &AgentId, len: usize) -> usize {
-        let [a, b, c, d, e, f, g, h, ..] = *id;
-        u64::from_le_bytes([a, b, c, d, e, f, g, h]) as usize & (len - 1)
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        // An id without a Genesis may be anything, a counter say: every byte has to count. Nobody but the operator adds
+        // agents, so there is no need for a secret.
+        let words = id.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+        let hash = words.fold(0u64, |hash, word| (hash.rotate_left(29) ^ word).wrapping_mul(SPREAD));
+        let hash = (hash ^ (hash >> 32)).wrapping_mul(SPREAD);
+        (hash >> 32) as usize & (len - 1)
     }
 
     /// The agent with this id.

@@ -161,6 +161,17 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// Takes a member out of the root object. Costs a walk over the root's keys.
+    pub fn remove(&mut self, key: &str) {
+        let Some(value) = self.value_node(key) else { return };
+        let nodes = 1 + self.nodes.get(value).map_or(0, span);
+        self.nodes.drain(value - 1..value - 1 + nodes);
+        if let Some(Node::Object { len, count }) = self.nodes.first_mut() {
+            *len -= 1;
+            *count -= nodes;
+        }
+    }
+
     /// Adds a member that the root object is known not to have. Does nothing when the root is not an object.
     #[inline]
     pub fn push(&mut self, key: &'a str, value: Scalar<'a>) {

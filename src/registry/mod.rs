@@ -7,6 +7,7 @@
 //! Strings live in one blob, [`Registry::text`]; a [`Text`] is a range of it. Ids are `u32` or `u16` newtypes that
 //! index the table named in their documentation.
 
+mod discovery;
 mod include;
 mod leak;
 mod perfect;
@@ -14,11 +15,17 @@ mod router;
 #[doc(hidden)]
 pub mod row;
 mod verbs;
+mod words;
 
+pub use discovery::{
+    Candidate, Discovery, Hit, IndexedWord, MOST_POSTINGS, MOST_RESULTS, MOST_WEIGHT, MOST_WORDS, Posting,
+    Question, Ranking, SCORE_UNITS, Subject,
+};
 pub use leak::{LeakAutomaton, LeakWalk, NORMAL_CLASSES};
 pub use perfect::{HashParts, PerfectHash, hash_parts};
 pub use router::{Edge, Node, Router, Segment, hash_edge, split_segments};
 pub use verbs::{VerbSet, VerbSlot, hash_token, token_words};
+pub use words::{LONGEST_WORD, Word, words};
 
 use std::borrow::Cow;
 
@@ -412,6 +419,8 @@ pub struct Registry {
     pub path_bound_redirects: bool,
     /// Pre-rendered replies.
     pub documents: Documents,
+    /// What `DISCOVER` with `criteria` ranks.
+    pub discovery: Discovery,
 }
 
 impl Registry {

@@ -2,8 +2,9 @@
 //! source of a thousand endpoints small and quick to compile. Nothing else should need them.
 
 use super::{
-    Binding, Builtin, Edge, Endpoint, KnownPath, LegacyForm, Method, MethodId, Node, NodeId, Param, Property,
-    Redirect, Rows, Scalar, SchemaId, Text, VerbSlot,
+    Binding, Builtin, Candidate, Edge, Endpoint, EndpointId, IndexedWord, KnownPath, LegacyForm, Method,
+    MethodId, Node, NodeId, Param, Posting, Property, Redirect, Rows, Scalar, SchemaId, Subject, Text,
+    VerbSlot,
 };
 use crate::identity::{Agent, AgentId, Status};
 
@@ -146,4 +147,30 @@ pub const fn a(
     genesis: Text,
 ) -> Agent {
     Agent { id, name, status, grants, grants_value, methods, trust_headers, genesis }
+}
+
+/// Candidate that is an endpoint.
+pub const fn ce(endpoint: u32, name: Text, description: Text, capability: Text, impact: Text) -> Candidate {
+    Candidate { subject: Subject::Endpoint(EndpointId(endpoint)), name, description, capability, impact }
+}
+
+/// Candidate that is an agent.
+pub const fn ca(agent: u32, name: Text, description: Text) -> Candidate {
+    Candidate {
+        subject: Subject::Agent(agent),
+        name,
+        description,
+        capability: Text::EMPTY,
+        impact: Text::EMPTY,
+    }
+}
+
+/// Indexed word.
+pub const fn w(word: Text, rarity: u32, postings: Rows) -> IndexedWord {
+    IndexedWord { word, rarity, postings }
+}
+
+/// Posting.
+pub const fn g(posting: u32) -> Posting {
+    Posting(posting)
 }

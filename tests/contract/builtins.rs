@@ -420,3 +420,69 @@ fn an_operator_may_replace_a_built_in_and_use_reserved_paths_under_other_methods
     // What replaces a built-in is an endpoint like any other.
     assert_eq!(Req::anonymous("DISCOVER /tools").ask(&engine).body["error"]["type"], "credentials-missing");
 }
+
+const RESERVED: [&str; 7] = ["/methods", "/agents", "/genesis", "/tools", "/apis", "/patterns", "/contracts"];
+
+#[test]
+fn negotiation_is_listed_as_disabled() {
+    for (path, expected) in
+        [("/patterns", json!({"rcns_enabled": false, "patterns": []})), ("/contracts", json!([]))]
+    {
+        for request in [Req::anonymous(format!("DISCOVER {path}")), Req::new(format!("DISCOVER {path}"))] {
+            let answer = request.ask(&ENGINE);
+            assert_eq!((answer.status, &answer.body), (200, &expected), "{path}");
+        }
+    }
+}
+
+#[test]
+fn tools_and_apis_are_served_where_there_are_any() {
+    let listed = |engine: &Engine<'_>| {
+        let directory = Req::new("DISCOVER /").ask(engine).body;
+        let paths: Vec<_> = directory["directory"].as_array().expect("a directory").clone();
+        paths.iter().map(|entry| entry["path"].as_str().expect("a path").to_owned()).collect::<Vec<_>>()
+    };
+    let tool = json!({"name": "calculator", "description": "Adds.", "agent_id": PLAIN, "input": {"a": [1, 2.5, true]}});
+    let toml = format!(
+        "[[tools]]\nname = \"calculator\"\ndescription = \"Adds.\"\nagent_id = \"{PLAIN}\"\ninput = {{ a = [1, 2.5, true] }}\n"
+    );
+    let with_tools = engine(&toml);
+    assert_eq!(Req::anonymous("DISCOVER /tools").ask(&with_tools).body, json!([tool]));
+    assert_eq!(verdict(&Req::new("DISCOVER /apis").ask(&with_tools)), (404, "endpoint-not-found".to_owned()));
+    assert_eq!(verdict(&Req::new("DISCOVER /").body(r#"{"target":"apis"}"#).ask(&with_tools)).0, 404);
+    assert_eq!(listed(&with_tools), ["/methods", "/agents", "/genesis", "/tools", "/patterns", "/contracts"]);
+    let neither = engine("");
+    for path in ["/tools", "/apis"] {
+        assert_eq!(Req::new(format!("DISCOVER {path}")).ask(&neither).status, 404, "{path}");
+        assert!(!listed(&neither).iter().any(|listed| listed == path));
+    }
+}
+
+#[test]
+fn every_reserved_path_can_be_overridden_and_only_by_name() {
+    for path in RESERVED {
+        let settings =
+            format!("[policies]\nscope_required_for_invocation = false\nbuiltins_override = [\"{path}\"]\n");
+        let engine = Deployment::with_settings(&settings).echoes(&[&format!("DISCOVER {path}")]).engine();
+        let own = Req::new(format!("DISCOVER {path}")).ask(&engine);
+        assert_eq!(own.body, json!({"input": {}, "method": "DISCOVER", "path": path}), "{path}");
+        let inventory = Req::new("DISCOVER /methods").ask(&engine).body;
+        let directory = Req::new("DISCOVER /").ask(&engine).body;
+        let tier_of = |list: &Value| {
+            let entries = list.as_array().cloned().unwrap_or_default();
+            let mut found = entries.into_iter().filter(|entry| {
+                entry["path"] == path && entry.get("method").is_none_or(|method| method == "DISCOVER")
+            });
+            let tier = found.next().map(|entry| entry["tier"].clone());
+            assert!(found.next().is_none(), "{path} is listed once");
+            tier
+        };
+        assert_eq!(tier_of(&directory["directory"]), Some(json!("B")), "{path}");
+        if path != "/methods" {
+            assert_eq!(tier_of(&inventory), Some(json!("B")), "{path}");
+        }
+        // The others are the protocol's still.
+        let other = if path == "/agents" { "/methods" } else { "/agents" };
+        assert!(Req::new(format!("DISCOVER {other}")).ask(&engine).body.is_array(), "{other}");
+    }
+}

@@ -38,6 +38,7 @@ pub(super) fn registry(registry: &Registry) -> Fields {
         ("general_redirects_json", text(&registry.general_redirects_json)),
         ("path_bound_redirects", registry.path_bound_redirects.to_string()),
         ("documents", documents(&registry.documents)),
+        ("discovery", discovery(registry)),
     ]
 }
 
@@ -68,6 +69,18 @@ fn router(registry: &Registry) -> String {
 fn perfect_hash(hash: &PerfectHash, displacements: &str) -> String {
     let (seed, mask) = (word(hash.seed), hash.mask);
     format!("PerfectHash {{ seed: {seed}, displacements: Borrowed(&{displacements}), mask: {mask} }}")
+}
+
+fn discovery(registry: &Registry) -> String {
+    structure(
+        "Discovery",
+        &[
+            ("words", borrowed("WORDS")),
+            ("postings", borrowed("POSTINGS")),
+            ("candidates", borrowed("CANDIDATES")),
+            ("unknown_rarity", registry.discovery.unknown_rarity.to_string()),
+        ],
+    )
 }
 
 fn policies(policies: &Policies) -> String {

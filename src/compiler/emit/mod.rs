@@ -92,6 +92,10 @@ fn registry_tables(source: &mut Source, registry: &Registry) {
     source.table("LEAK_NEXT", "u16", registry.leak.next.iter().map(u16::to_string));
     source.table("LEAK_ACCEPTING", "u64", registry.leak.accepting.iter().map(|word| format!("{word:#x}")));
     source.table("HEADS", "Text", registry.heads.iter().map(rows::text));
+    let discovery = &registry.discovery;
+    source.table("WORDS", "IndexedWord", discovery.words.iter().map(rows::indexed_word));
+    source.table("POSTINGS", "Posting", discovery.postings.iter().map(|posting| format!("g({})", posting.0)));
+    source.table("CANDIDATES", "Candidate", discovery.candidates.iter().map(rows::candidate));
 }
 
 fn agent_tables(source: &mut Source, agents: &Agents) {

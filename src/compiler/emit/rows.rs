@@ -2,8 +2,8 @@
 
 use crate::identity::Agent;
 use crate::registry::{
-    Binding, Edge, Endpoint, KnownPath, Method, Node, Param, PerfectHash, Property, Redirect, Rows, Text,
-    VerbSlot,
+    Binding, Candidate, Edge, Endpoint, IndexedWord, KnownPath, Method, Node, Param, PerfectHash, Property,
+    Redirect, Rows, Subject, Text, VerbSlot,
 };
 
 pub(super) fn text(text: &Text) -> String {
@@ -114,4 +114,18 @@ pub(super) fn agent(row: &Agent) -> String {
         text(&row.trust_headers),
         text(&row.genesis),
     )
+}
+
+pub(super) fn candidate(row: &Candidate) -> String {
+    let (name, description) = (text(&row.name), text(&row.description));
+    match row.subject {
+        Subject::Endpoint(id) => {
+            format!("ce({},{name},{description},{},{})", id.0, text(&row.capability), text(&row.impact))
+        }
+        Subject::Agent(agent) => format!("ca({agent},{name},{description})"),
+    }
+}
+
+pub(super) fn indexed_word(row: &IndexedWord) -> String {
+    format!("w({},{},{})", text(&row.word), row.rarity, rows(&row.postings))
 }

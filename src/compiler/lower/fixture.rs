@@ -77,6 +77,8 @@ pub(crate) fn agent(digit: char, name: &str) -> AgentDecl {
         agent_id: digit.to_string().repeat(64),
         name: name.to_owned(),
         status: crate::identity::Status::Active,
+        description: None,
+        skills: vec!["Books rooms.".to_owned()],
         skills_summary: "Books rooms.".to_owned(),
         grants: vec!["booking:room".to_owned(), "billing:*".to_owned()],
         methods: vec!["BOOK".to_owned()],

@@ -32,8 +32,34 @@ impl FloorMethod {
         if self.name == "SUSPEND" {
             schema["anyOf"] = json!([{"required": ["session_id"]}, {"required": ["synthesis_id"]}]);
         }
+        if self.name == "DISCOVER" {
+            constrain_discovery(&mut schema);
+        }
         schema
     }
+}
+
+/// Criteria are texts, and what refines them is nothing without them (D28). `target` and what goes with it is the
+/// deprecated form of the reserved paths (draft: Legacy DISCOVER target= Body Form).
+fn constrain_discovery(schema: &mut Value) {
+    let properties = &mut schema["properties"];
+    properties["criteria"] = json!({"type": ["string", "array", "object"]});
+    properties["filter"] = json!({
+        "type": ["string", "object"],
+        "properties": {
+            "kind": {"enum": ["endpoint", "agent"]},
+            "method": {"type": "string"},
+            "capability": {"enum": crate::catalog::CATEGORIES},
+            "impact": {"enum": ["informational", "reversible", "irreversible"]},
+        },
+        "additionalProperties": false,
+    });
+    properties["max_results"] = json!({"type": "integer", "minimum": 1});
+    properties["target"] =
+        json!({"enum": ["methods", "agents", "genesis", "tools", "apis"], "deprecated": true});
+    schema["dependentRequired"] = json!({
+        "filter": ["criteria"], "max_results": ["criteria"], "agent_id": ["target"],
+    });
 }
 
 /// The floor method of this name.
@@ -83,7 +109,7 @@ pub(super) const FLOOR: &[FloorMethod] = &[
         intent: "Discover what this server offers.",
         outcome: "The manifest, the directory or ranked candidates are returned.",
         // At `/` the criteria select between directory and candidates, so here they are optional (D1).
-        parameters: &["criteria:any", "filter:any", "max_results:integer", "target:string"],
+        parameters: &["criteria:any", "filter:any", "max_results:integer", "target:any", "agent_id:string"],
     },
     FloorMethod {
         name: "DESCRIBE",

@@ -2,6 +2,7 @@
 
 mod agents;
 mod builtins;
+mod discovery;
 mod documents;
 mod endpoints;
 mod floor;
@@ -91,7 +92,16 @@ pub fn lower(deployment: &Deployment, times: &ManifestTimes) -> Result<Compiled,
     let reach = redirects::Reach { paths: &paths, leak: &leak };
     let redirects =
         redirects::table(&settings.methods.redirects, &names, &reach, &mut methods, &mut text, &mut warnings);
+    let agents = agents::table(&deployment.agents)?;
     let registry = Registry {
+        discovery: discovery::index_of(
+            deployment,
+            &entries,
+            &methods,
+            &tables.endpoints,
+            &agents,
+            &mut text,
+        )?,
         verbs: methods::verb_set(&names)?,
         heads: documents::heads(&settings.server, &mut text).into(),
         supported_methods: text.add(&documents::supported_methods(&methods, &text)),
@@ -118,12 +128,7 @@ pub fn lower(deployment: &Deployment, times: &ManifestTimes) -> Result<Compiled,
         limits: settings.limits,
         text: text.finish().ok_or(LowerError::TOO_MUCH_TEXT)?.into(),
     };
-    Ok(Compiled {
-        registry,
-        agents: agents::table(&deployment.agents)?,
-        functions: tables.functions,
-        warnings,
-    })
+    Ok(Compiled { registry, agents, functions: tables.functions, warnings })
 }
 
 /// A header value made of what D14 allows in one: whatever else an operator wrote becomes `?`, so that no document can

@@ -4,6 +4,7 @@ use super::document::Faults;
 use crate::compiler::fault::Rule;
 use crate::compiler::ir::Source;
 use crate::compiler::rules;
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,7 @@ pub(super) enum Origin<'r> {
     /// In this directory.
     Directory(&'r Path),
     /// In memory: names relative to the deployment, and texts.
-    Documents(&'r [(&'r str, &'r str)]),
+    Documents(&'r BTreeMap<&'r str, &'r str>),
 }
 
 impl Origin<'_> {
@@ -28,8 +29,8 @@ impl Origin<'_> {
         match self {
             Origin::Directory(root) => read_regular(&root.join(name)),
             Origin::Documents(documents) => {
-                let found = documents.iter().find(|(known, _)| *known == name);
-                found.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| ErrorKind::NotFound.into())
+                let found = documents.get(name);
+                found.map(|text| text.as_bytes().to_vec()).ok_or_else(|| ErrorKind::NotFound.into())
             }
         }
     }
@@ -39,7 +40,7 @@ impl Origin<'_> {
             Origin::Directory(root) => list(&root.join(directory)),
             Origin::Documents(documents) => {
                 let within = |name: &str| name.strip_prefix(directory)?.strip_prefix('/').map(str::to_owned);
-                Ok(documents.iter().filter_map(|(name, _)| within(name)).collect())
+                Ok(documents.keys().filter_map(|name| within(name)).collect())
             }
         }
     }

@@ -83,7 +83,9 @@ pub fn read(dir: &Path, options: &ReadOptions<'_>) -> Reading {
 
 /// Reads a deployment that is in memory: the names of its documents, relative to the deployment, and their texts.
 pub fn read_documents(documents: &[(&str, &str)], options: &ReadOptions<'_>) -> Reading {
-    read_from(Origin::Documents(documents), options)
+    // Of two with one name the first counts.
+    let documents = documents.iter().rev().copied().collect();
+    read_from(Origin::Documents(&documents), options)
 }
 
 fn read_from(origin: Origin<'_>, options: &ReadOptions<'_>) -> Reading {
