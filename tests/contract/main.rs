@@ -13,6 +13,7 @@ mod handlers;
 mod input;
 mod paths;
 mod policy;
+mod requirements;
 mod support;
 mod vocabulary;
 mod wire;
