@@ -75,7 +75,7 @@ enum Level {
     ShouldNot,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Debug)]
 #[serde(rename_all = "lowercase")]
 enum Party {
     Server,
@@ -116,7 +116,7 @@ impl Table {
         for rule in self.rules() {
             for (state, reason) in [("open", &rule.open), ("not ours", &rule.not_ours)] {
                 if let Some(reason) = reason {
-                    println!("{}: {state}: {reason}", rule.id);
+                    println!("{} ({:?}): {state}: {reason}", rule.id, rule.binds);
                 }
             }
         }
