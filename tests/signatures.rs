@@ -159,7 +159,8 @@ fn a_manifest_is_checked_where_it_is_served() {
     std::fs::write(dir.join("stranger.pem"), stranger).unwrap();
     let server = Server::of(&dir);
     let check = |address: &str, key: &str| {
-        let output = agtp(&["check", &format!("agtp://{address}"), "--key", key, "--json"], &dir);
+        let output =
+            agtp(&["check", &format!("agtp://{address}"), "--key", key, "--insecure", "--json"], &dir);
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
     let (code, report) = check(&server.address, "public.pem");
@@ -209,8 +210,10 @@ fn the_server_logs_what_the_engine_has_to_tell() {
     let server = Server::logging(&dir, Stdio::from(std::fs::File::create(&log).unwrap()));
     for _ in 0..2 {
         let uri = format!("agtp://{}/", server.address);
-        let called =
-            agtp(&["call", "DISCOVER", &uri, "--agent", "porter", "-d", r#"{"target":"methods"}"#], &dir);
+        let called = agtp(
+            &["call", "DISCOVER", &uri, "--insecure", "--agent", "porter", "-d", r#"{"target":"methods"}"#],
+            &dir,
+        );
         assert!(called.status.success(), "{}", String::from_utf8_lossy(&called.stderr));
     }
     drop(server);

@@ -16,6 +16,7 @@ mod input;
 mod paths;
 mod policy;
 mod policy_matrix;
+mod requirements;
 mod support;
 mod vocabulary;
 mod wire;
