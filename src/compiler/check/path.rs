@@ -196,12 +196,13 @@ pub(in crate::compiler) fn matches(template: &Template, path: &str) -> bool {
 }
 
 /// Whether an operator may bind an endpoint here (D12). `overrides` lists the reserved paths the operator replaces.
+/// `DISCOVER /` is not among those that can be: every server's manifest is there (draft: Single Tier; D1).
 pub(in crate::compiler) fn reserved(
     method: &str,
     template: &Template,
     overrides: &[String],
 ) -> Option<Finding> {
-    if overrides.contains(&template.text) {
+    if overrides.contains(&template.text) && !template.segments.is_empty() {
         return None;
     }
     let built_in = template.segments.is_empty() && matches!(method, "DISCOVER" | "PROPOSE");
@@ -221,7 +222,7 @@ pub(in crate::compiler) fn reserved(
         }
         Some(root) => format!("choose a path whose first segment does not begin with \"{root}\""),
         None if method == "DISCOVER" => {
-            "choose another path, or list \"/\" in policies.builtins_override".to_owned()
+            "choose another path: agents look for the server's manifest there".to_owned()
         }
         None => "choose another path".to_owned(),
     };
@@ -311,7 +312,7 @@ mod tests {
             assert!(!refused("DISCOVER", path, &[]), "{path}");
         }
         assert!(refused("DISCOVER", "/", &[]) && refused("PROPOSE", "/", &[]) && !refused("QUERY", "/", &[]));
-        assert!(!refused("DISCOVER", "/tools", &["/tools"]) && !refused("DISCOVER", "/", &["/"]));
+        assert!(!refused("DISCOVER", "/tools", &["/tools"]) && refused("DISCOVER", "/", &["/"]));
         assert!(refused("DISCOVER", "/toolset", &["/tools"]) && refused("DISCOVER", "/tools/x", &["/tools"]));
     }
 

@@ -64,7 +64,10 @@ impl<'v> Judge<'v> {
                 at.fault(&rules::PATH_CARRIES_VERB, message, "name the resource there");
             }
         }
-        if let (Some(method), Some(template)) = (method, &template) {
+        // What stands at the root is the protocol's.
+        if let (Some(method), Some(template)) = (method, &template)
+            && !template.segments.is_empty()
+        {
             path::reserved(method, template, &built_ins()).into_iter().for_each(|finding| at.found(finding));
         }
         template
@@ -73,7 +76,7 @@ impl<'v> Judge<'v> {
 
 /// The reserved paths themselves: whose endpoint is there, a manifest does not say.
 fn built_ins() -> Vec<String> {
-    path::RESERVED.iter().map(|root| format!("/{root}")).chain(["/".to_owned()]).collect()
+    path::RESERVED.iter().map(|root| format!("/{root}")).collect()
 }
 
 /// Checks all endpoints.

@@ -270,7 +270,7 @@ fn disclosure(block: &Block<'_>) -> Disclosure {
 
 /// The reserved paths an operator replaces.
 fn overrides(policies: &Block<'_>) -> Vec<String> {
-    let reserved: Vec<_> = RESERVED.iter().map(|root| format!("/{root}")).chain(["/".to_owned()]).collect();
+    let reserved: Vec<_> = RESERVED.iter().map(|root| format!("/{root}")).collect();
     let known: Vec<_> = reserved.iter().map(String::as_str).collect();
     let entries = policies.get("builtins_override").map(|entry| entry.strings()).unwrap_or_default();
     for (item, path) in entries.iter().filter(|(_, path)| !known.contains(path)) {
