@@ -10,6 +10,7 @@
 mod include;
 mod leak;
 mod perfect;
+mod recipe;
 mod router;
 #[doc(hidden)]
 pub mod row;
@@ -17,6 +18,7 @@ mod verbs;
 
 pub use leak::{LeakAutomaton, LeakWalk, NORMAL_CLASSES};
 pub use perfect::{HashParts, PerfectHash, hash_parts};
+pub use recipe::{Aggregation, ParamSource, Piece, Recipe, Step, StepParam};
 pub use router::{Edge, Node, Router, Segment, hash_edge, split_segments};
 pub use verbs::{VerbSet, VerbSlot, hash_token, token_words};
 
@@ -235,7 +237,7 @@ pub enum Binding {
     Builtin(Builtin),
     /// By the registered function whose name is this row of [`Registry::functions`].
     Function(u32),
-    /// By a recipe (row of a table that a later issue adds).
+    /// By the recipe in this row of [`Registry::recipes`].
     Composition(u32),
     /// By an HTTPS upstream (row of a table that a later issue adds).
     External(u32),
@@ -389,6 +391,14 @@ pub struct Registry {
     pub schemas: Table<Text>,
     /// Names of the registered functions, in binding order.
     pub functions: Table<Text>,
+    /// Recipes that endpoints are composed by.
+    pub recipes: Table<Recipe>,
+    /// Steps of the recipes.
+    pub steps: Table<Step>,
+    /// Parameters of the steps.
+    pub step_params: Table<StepParam>,
+    /// Parts of the steps' paths.
+    pub step_pieces: Table<Piece>,
     /// Finds method names in path segments.
     pub leak: LeakAutomaton,
     /// Operational toggles.

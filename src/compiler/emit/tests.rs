@@ -53,7 +53,7 @@ fn an_unbound_name_is_an_error_on_a_line_that_names_the_declaration() {
     assert!(source.contains(
         "/* endpoints/book.toml */ rt::engine::Function::new(\"functions::book\", handlers::functions::book),"
     ));
-    assert!(source.contains("{ name: \"echo\", run: rt::handler::echo },"));
+    assert!(source.contains("rt::engine::Function::new(\"echo\", rt::handler::echo),"));
 }
 
 #[test]
