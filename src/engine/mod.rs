@@ -10,6 +10,7 @@
 mod authority;
 mod builtin;
 mod caller;
+mod compose;
 mod event;
 #[doc(hidden)]
 pub mod fuzz;
@@ -102,6 +103,8 @@ struct Scratch {
     details: Vec<u8>,
     /// The copy of the body that output validation parses in place.
     check: Vec<u8>,
+    /// What the steps of a composition work in.
+    nest: compose::Nest,
 }
 
 /// What the engine remembers of one connection between requests: how far a head was parsed, whether anything was

@@ -308,6 +308,16 @@ pub struct Policies {
     pub enforce_agent_methods: bool,
 }
 
+impl Policies {
+    /// How deep compositions may nest, whatever the policy says: each level takes a piece of the core's stack.
+    pub const DEEPEST_NESTING: u32 = 64;
+
+    /// How deep compositions may nest.
+    pub fn nesting(&self) -> u32 {
+        self.max_synthesis_depth.min(Self::DEEPEST_NESTING)
+    }
+}
+
 impl Default for Policies {
     fn default() -> Self {
         Policies {

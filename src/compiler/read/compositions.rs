@@ -93,7 +93,7 @@ fn check_nesting(
     context: &Context<'_>,
     faults: &Faults,
 ) {
-    let most = context.settings.policies.max_synthesis_depth as usize;
+    let most = context.settings.policies.nesting() as usize;
     match (Descent { all, context, above: Vec::new(), known: HashMap::new() }).below(candidate) {
         Err(cycle) => {
             let message = format!("the recipes invoke one another without end: {}", cycle.join(" -> "));
