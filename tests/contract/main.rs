@@ -9,6 +9,7 @@ mod common;
 
 mod authority;
 mod builtins;
+mod compositions;
 mod handlers;
 mod input;
 mod paths;
