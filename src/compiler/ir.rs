@@ -16,6 +16,8 @@ pub struct Deployment {
     pub endpoints: Vec<EndpointDecl>,
     /// Agents, sorted by id.
     pub agents: Vec<AgentDecl>,
+    /// Recipes in file order, those without faults.
+    pub recipes: Vec<RecipeDecl>,
 }
 
 /// Where something was declared.
@@ -243,7 +245,7 @@ pub struct AgentDecl {
     pub genesis: Option<String>,
 }
 
-/// One recipe of `agtp-recipes.toml`, as far as it is checked before compositions are served.
+/// One recipe of `agtp-recipes.toml`.
 #[derive(Clone, Debug)]
 pub struct RecipeDecl {
     /// Where it is declared.
@@ -254,8 +256,12 @@ pub struct RecipeDecl {
     pub version: String,
     /// Its description.
     pub description: Option<String>,
+    /// `[recipe.pattern]` as declared, which negotiation uses.
+    pub pattern: Option<Value>,
     /// Its steps, in order.
     pub steps: Vec<StepDecl>,
+    /// What becomes of the steps' results.
+    pub aggregation: crate::registry::Aggregation,
     /// Whether it can be used: nothing is wrong with it.
     pub sound: bool,
 }
@@ -269,4 +275,35 @@ pub struct StepDecl {
     pub method: String,
     /// The path it invokes; with parameters when it is not static (D30).
     pub path: Template,
+    /// The name later steps know its result by.
+    pub capture_as: Option<String>,
+    /// Its parameters, by name.
+    pub parameters: Vec<ParameterDecl>,
+}
+
+/// One parameter of a step.
+#[derive(Clone, Debug)]
+pub struct ParameterDecl {
+    /// Where it is declared.
+    pub source: Source,
+    /// Its name.
+    pub name: String,
+    /// Where its value comes from.
+    pub value: ParameterValue,
+}
+
+/// Where the value of a step's parameter comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParameterValue {
+    /// A member of the composition's own input.
+    Proposal(String),
+    /// This very value.
+    Constant(Value),
+    /// The result of an earlier step, counted from 0, at a JSON Pointer.
+    Previous {
+        /// Which step.
+        step: usize,
+        /// Where in its result; empty for all of it.
+        pointer: String,
+    },
 }

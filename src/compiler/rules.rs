@@ -185,6 +185,18 @@ rules! {
     error RECIPE_CHOICE = "recipe-choice", "deployment format: agtp-recipes.toml";
     /// A path parameter of a step that no parameter of the step fills.
     error STEP_PARAMETER = "step-parameter", "deployment format: agtp-recipes.toml";
+    /// A captured result whose name could not be told from an address in it.
+    error CAPTURE_NAME = "capture-name", "deployment format: agtp-recipes.toml";
+    /// Two results of a recipe with one name.
+    error CAPTURE_DUPLICATE = "capture-duplicate", "deployment format: agtp-recipes.toml";
+    /// A parameter made of a result that no earlier step captures.
+    error CAPTURE_UNKNOWN = "capture-unknown", "deployment format: agtp-recipes.toml";
+    /// A parameter made of input that the composed endpoint does not take.
+    error PROPOSAL_UNDECLARED = "proposal-undeclared", "draft: Schema Strictness";
+    /// A recipe that comes to invoke itself.
+    error RECIPE_CYCLE = "recipe-cycle", "draft: Composition";
+    /// Recipes nested deeper than `policies.max_synthesis_depth`.
+    error RECIPE_DEPTH = "recipe-too-deep", "draft: Policies Block";
 
     // Settings and policy.
 

@@ -30,7 +30,7 @@ pub(super) fn read_and_run<'r>(
     let Some(endpoint) = trail.endpoint.map(|id| engine.registry.endpoint(id)) else {
         return Err(Refusal::NotFound);
     };
-    let Scratch { bump, segments, input, output, body: out, details, check, .. } = scratch;
+    let Scratch { bump, segments, input, output, body: out, details, check, nest, .. } = scratch;
     check_content_type(request, body_len)?;
     let sent = body.get(..body_len).unwrap_or(&[]);
     let extra = LegacyExtra::of(engine, request, trail, bump, sent);
@@ -57,7 +57,7 @@ pub(super) fn read_and_run<'r>(
         {
             ended
         } else {
-            let mut sinks = invoke::Sinks { output, body: out, details, check };
+            let mut sinks = invoke::Sinks { output, body: out, details, check, nest };
             invoke::run(engine, &mut sinks, request, trail, endpoint, document.root())
         }
     };
@@ -223,7 +223,7 @@ fn merge_query<'b>(
 
 /// Path parameters: above everything (D8).
 #[inline]
-fn merge_path<'b>(
+pub(super) fn merge_path<'b>(
     engine: &'b Engine<'_>,
     bump: &'b Bump,
     segments: &[Segment],

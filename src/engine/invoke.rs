@@ -1,11 +1,12 @@
 //! Past the gates: the handler runs, and its answer is held to the output schema.
 
+use super::compose::Nest;
 use super::event::EndpointName;
 use super::refusal::{Refusal, Violations};
 use super::request::Request;
 use super::respond::Answer;
 use super::waiting::{Started, Work};
-use super::{Engine, Event, Trail, builtin};
+use super::{Engine, Event, Trail, builtin, compose};
 use crate::handler::{
     AsyncHandler, Caller, Context, EndpointError, Failure, Handler, OwnedContext, OwnedHead, PlainHandler,
     Reply,
@@ -26,6 +27,7 @@ pub(super) struct Sinks<'s> {
     pub(super) body: &'s mut Vec<u8>,
     pub(super) details: &'s mut Vec<u8>,
     pub(super) check: &'s mut Vec<u8>,
+    pub(super) nest: &'s mut Nest,
 }
 
 /// What running an endpoint comes to, unless it is refused.
@@ -60,8 +62,9 @@ pub(super) fn run<'r>(
         Binding::Builtin(builtin) => {
             builtin::run(engine, request, trail, builtin, input, sinks.body).map(Outcome::Answer)
         }
-        // The compiler lets neither through yet; an embedder's own tables might.
-        Binding::Composition(_) | Binding::External(_) => Err(Refusal::HandlerFailed),
+        Binding::Composition(recipe) => compose::run(engine, sinks, request, trail, endpoint, recipe, input),
+        // The compiler does not let it through yet; an embedder's own tables might.
+        Binding::External(_) => Err(Refusal::HandlerFailed),
     }
 }
 
@@ -182,7 +185,7 @@ pub(super) fn failed<'r>(
     }
 }
 
-fn log_failure(engine: &Engine<'_>, endpoint: &Endpoint, reason: &str) {
+pub(super) fn log_failure(engine: &Engine<'_>, endpoint: &Endpoint, reason: &str) {
     (engine.log)(Event::HandlerFailed { endpoint: name_of(engine, endpoint), reason });
 }
 
@@ -236,7 +239,11 @@ fn check_output<'r>(
 }
 
 #[cold]
-fn output_invalid<'r>(engine: &Engine<'_>, endpoint: &Endpoint, violation: (&str, &str)) -> Refusal<'r> {
+pub(super) fn output_invalid<'r>(
+    engine: &Engine<'_>,
+    endpoint: &Endpoint,
+    violation: (&str, &str),
+) -> Refusal<'r> {
     (engine.log)(Event::OutputInvalid { endpoint: name_of(engine, endpoint), violation });
     Refusal::OutputInvalid
 }

@@ -10,6 +10,7 @@
 mod authority;
 mod builtin;
 mod caller;
+mod compose;
 mod discover;
 mod event;
 #[doc(hidden)]
@@ -117,6 +118,8 @@ struct Scratch {
     details: Vec<u8>,
     /// The copy of the body that output validation parses in place.
     check: Vec<u8>,
+    /// What the steps of a composition work in.
+    nest: compose::Nest,
 }
 
 /// What the engine remembers of one connection between requests: how far a head was parsed, whether anything was

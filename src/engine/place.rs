@@ -18,36 +18,47 @@ pub(super) fn find<'r>(
     request: &Request<'r>,
     trail: &mut Trail<'r>,
 ) -> Result<(), Refusal<'r>> {
-    let registry = engine.registry;
-    let path = request.path();
-    check_path(path).map_err(Refusal::Path)?;
-    split(engine, path, &mut scratch.segments);
+    let Some(method) = trail.method else { return Err(Refusal::Method(request.method())) };
+    route(engine, &mut scratch.segments, method, request.path(), trail)
+}
 
-    let Some(mut method) = trail.method else { return Err(Refusal::Method(request.method())) };
+/// The same for a method and a path that no request line names: a step's.
+#[inline]
+pub(super) fn route<'r>(
+    engine: &'r Engine<'_>,
+    segments: &mut Vec<Segment>,
+    mut method: MethodId,
+    path: &'r [u8],
+    trail: &mut Trail<'r>,
+) -> Result<(), Refusal<'r>> {
+    let registry = engine.registry;
+    check_path(path).map_err(Refusal::Path)?;
+    split(engine, path, segments);
+
     let mut row = registry.method(method);
     let mut redirected = false;
     if !row.redirects.is_empty() {
-        refuse_leak(engine, path, &scratch.segments)?;
+        refuse_leak(engine, path, segments)?;
         if let Some((to, to_path)) = redirect(engine, method, path) {
             redirected = true;
             (method, row) = (to, registry.method(to));
             trail.method = Some(method);
             if !to_path.is_empty() {
                 trail.path = to_path.as_bytes();
-                split(engine, trail.path, &mut scratch.segments);
+                split(engine, trail.path, segments);
             }
         }
     }
     if !row.admitted {
         if !redirected {
-            refuse_leak(engine, path, &scratch.segments)?;
+            refuse_leak(engine, path, segments)?;
         }
         return Err(Refusal::PolicyRefused);
     }
-    trail.endpoint = registry.router.route(row.routes, trail.path, &scratch.segments, &registry.text);
+    trail.endpoint = registry.router.route(row.routes, trail.path, segments, &registry.text);
     match trail.endpoint {
         Some(_) => Ok(()),
-        None => Err(miss(engine, &scratch.segments, trail.path, redirected)),
+        None => Err(miss(engine, segments, trail.path, redirected)),
     }
 }
 
@@ -69,8 +80,9 @@ pub(super) fn find_literal<'r>(
     }
 }
 
+/// Splits a path as far as routing needs it.
 #[inline]
-fn split(engine: &Engine<'_>, path: &[u8], segments: &mut Vec<Segment>) {
+pub(super) fn split(engine: &Engine<'_>, path: &[u8], segments: &mut Vec<Segment>) {
     // A path deeper than every template matches none; one segment too many tells.
     split_segments(path, engine.registry.router.deepest as usize + 1, segments);
 }

@@ -4,6 +4,7 @@
 //! the connection polls it with a waker of theirs: [`Engine::poll`] until it is ready, or [`Engine::expire`] when it took
 //! too long. Meanwhile the connection's later requests wait, so that answers keep their order.
 
+use super::compose::{self, Composition};
 use super::idempotency::{Claim, Repeat, Running};
 use super::invoke::{self, Outcome, Sinks};
 use super::refusal::Refusal;
@@ -30,6 +31,8 @@ pub(super) enum Work {
     Function(Later),
     /// The request that this one repeats. Should that fail, this one runs on its validated input.
     Repeat { repeat: Repeat, input: Vec<u8> },
+    /// A composition that has come to a step which is waited for.
+    Composition(Box<Composition>),
 }
 
 /// A request that waits, with all that its answer is made from.
@@ -124,7 +127,8 @@ impl Engine<'_> {
         }))
     }
 
-    fn go_on<'r>(
+    /// Goes on with work that was begun.
+    pub(super) fn go_on<'r>(
         &'r self,
         scratch: &mut Scratch,
         request: &Request<'r>,
@@ -141,6 +145,9 @@ impl Engine<'_> {
                         Ok(polled) => polled.map(|ended| self.ended(scratch, endpoint, ended)),
                         Err(panic) => Poll::Ready(Err(invoke::panicked(self, endpoint, &*panic))),
                     };
+                }
+                Work::Composition(composition) => {
+                    return compose::poll(self, scratch, request, trail, endpoint, composition, context);
                 }
                 Work::Repeat { repeat, input } => match repeat.poll(context, &mut scratch.body) {
                     Poll::Pending => return Poll::Pending,
@@ -172,11 +179,11 @@ impl Engine<'_> {
         endpoint: &'r Endpoint,
         mut json: Vec<u8>,
     ) -> Result<Outcome<'r>, Refusal<'r>> {
-        let Scratch { input, output, body, details, check, .. } = scratch;
+        let Scratch { input, output, body, details, check, nest, .. } = scratch;
         let len = json.len();
         json.resize(len + PADDING, 0);
         let document = input.parse(&mut json, len, usize::MAX).map_err(Refusal::Json)?;
-        let mut sinks = Sinks { output, body, details, check };
+        let mut sinks = Sinks { output, body, details, check, nest };
         let outcome = invoke::run(self, &mut sinks, request, trail, endpoint, document.root());
         input.recycle(document);
         outcome
@@ -189,9 +196,9 @@ impl Engine<'_> {
         endpoint: &'r Endpoint,
         ended: Result<OwnedReply, EndpointError>,
     ) -> Result<Answer<'r>, Refusal<'r>> {
-        let Scratch { output, body, details, check, .. } = scratch;
+        let Scratch { output, body, details, check, nest, .. } = scratch;
         details.clear();
-        let mut sinks = Sinks { output, body, details, check };
+        let mut sinks = Sinks { output, body, details, check, nest };
         match ended {
             Ok(reply) => {
                 sinks.body.clear();

@@ -11,6 +11,7 @@ mod discovery;
 mod include;
 mod leak;
 mod perfect;
+mod recipe;
 mod router;
 #[doc(hidden)]
 pub mod row;
@@ -23,6 +24,7 @@ pub use discovery::{
 };
 pub use leak::{LeakAutomaton, LeakWalk, NORMAL_CLASSES};
 pub use perfect::{HashParts, PerfectHash, hash_parts};
+pub use recipe::{Aggregation, ParamSource, Piece, Recipe, Step, StepParam};
 pub use router::{Edge, Node, Router, Segment, hash_edge, split_segments};
 pub use verbs::{VerbSet, VerbSlot, hash_token, token_words};
 pub use words::{LONGEST_WORD, Word, words};
@@ -242,7 +244,7 @@ pub enum Binding {
     Builtin(Builtin),
     /// By the registered function whose name is this row of [`Registry::functions`].
     Function(u32),
-    /// By a recipe (row of a table that a later issue adds).
+    /// By the recipe in this row of [`Registry::recipes`].
     Composition(u32),
     /// By an HTTPS upstream (row of a table that a later issue adds).
     External(u32),
@@ -311,6 +313,16 @@ pub struct Policies {
     pub max_synthesis_depth: u32,
     /// `enforce_agent_methods` (D23).
     pub enforce_agent_methods: bool,
+}
+
+impl Policies {
+    /// How deep compositions may nest, whatever the policy says: each level takes a piece of the core's stack.
+    pub const DEEPEST_NESTING: u32 = 64;
+
+    /// How deep compositions may nest.
+    pub fn nesting(&self) -> u32 {
+        self.max_synthesis_depth.min(Self::DEEPEST_NESTING)
+    }
 }
 
 impl Default for Policies {
@@ -396,6 +408,14 @@ pub struct Registry {
     pub schemas: Table<Text>,
     /// Names of the registered functions, in binding order.
     pub functions: Table<Text>,
+    /// Recipes that endpoints are composed by.
+    pub recipes: Table<Recipe>,
+    /// Steps of the recipes.
+    pub steps: Table<Step>,
+    /// Parameters of the steps.
+    pub step_params: Table<StepParam>,
+    /// Parts of the steps' paths.
+    pub step_pieces: Table<Piece>,
     /// Finds method names in path segments.
     pub leak: LeakAutomaton,
     /// Operational toggles.

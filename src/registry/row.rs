@@ -2,9 +2,9 @@
 //! source of a thousand endpoints small and quick to compile. Nothing else should need them.
 
 use super::{
-    Binding, Builtin, Candidate, Edge, Endpoint, EndpointId, IndexedWord, KnownPath, LegacyForm, Method,
-    MethodId, Node, NodeId, Param, Posting, Property, Redirect, Rows, Scalar, SchemaId, Subject, Text,
-    VerbSlot,
+    Aggregation, Binding, Builtin, Candidate, Edge, Endpoint, EndpointId, IndexedWord, KnownPath, LegacyForm,
+    Method, MethodId, Node, NodeId, Param, ParamSource, Piece, Posting, Property, Recipe, Redirect, Rows,
+    Scalar, SchemaId, Step, StepParam, Subject, Text, VerbSlot,
 };
 use crate::identity::{Agent, AgentId, Status};
 
@@ -132,6 +132,37 @@ pub const fn k(template: Text, methods: Rows, allowed_json: Text) -> KnownPath {
 /// Method id.
 pub const fn i(method: u16) -> MethodId {
     MethodId(method)
+}
+
+/// Recipe.
+pub const fn rc(name: Text, steps: Rows, aggregation: Aggregation) -> Recipe {
+    Recipe { name, steps, aggregation }
+}
+
+/// Step. `endpoint` is `u32::MAX` when its path is routed at invocation.
+pub const fn st(method: u16, path: Text, endpoint: u32, pieces: Rows, capture: Text, params: Rows) -> Step {
+    let endpoint = if endpoint == u32::MAX { None } else { Some(EndpointId(endpoint)) };
+    Step { method: MethodId(method), path, endpoint, pieces, capture, params }
+}
+
+/// Parameter of a step.
+pub const fn sp(name: Text, source: ParamSource, in_path: bool) -> StepParam {
+    StepParam { name, source, in_path }
+}
+
+/// The source of a parameter that is an earlier result.
+pub const fn pv(step: u32, pointer: Text) -> ParamSource {
+    ParamSource::Previous { step, pointer }
+}
+
+/// Literal part of a step's path.
+pub const fn pl(text: Text) -> Piece {
+    Piece::Literal(text)
+}
+
+/// Parameter in a step's path.
+pub const fn pp(param: u32) -> Piece {
+    Piece::Param(param)
 }
 
 /// Agent.

@@ -10,6 +10,7 @@ mod common;
 mod asynchronous;
 mod authority;
 mod builtins;
+mod compositions;
 mod discover;
 mod handlers;
 mod input;

@@ -78,6 +78,7 @@ impl Deployment {
 pub struct Endpoint {
     place: String,
     function: String,
+    composed: bool,
     input: Value,
     output: Option<Value>,
     lines: String,
@@ -93,6 +94,7 @@ impl Endpoint {
         Endpoint {
             place: place.to_owned(),
             function: "echo".to_owned(),
+            composed: false,
             input: json!({"type": "object", "properties": properties, "additionalProperties": false}),
             output: None,
             lines: String::new(),
@@ -132,6 +134,12 @@ impl Endpoint {
         self
     }
 
+    /// The recipe that it is composed by instead.
+    pub fn composed(mut self, recipe: &str) -> Self {
+        self.composed = true;
+        self.function(recipe)
+    }
+
     /// A line of its `[endpoint]` table.
     pub fn line(mut self, line: &str) -> Self {
         self.lines += &format!("{line}\n");
@@ -152,6 +160,10 @@ impl Endpoint {
     fn toml(&self) -> String {
         let (method, path) = self.place.split_once(' ').expect("METHOD /path");
         let Endpoint { function, input, lines, tables, .. } = self;
+        let (kind, key) = match self.composed {
+            true => ("composition", "recipe"),
+            false => ("registered_function", "function"),
+        };
         let output =
             self.output.as_ref().map(|output| format!("output_schema = '''{output}'''")).unwrap_or_default();
         format!(
@@ -172,8 +184,8 @@ impact = "informational"
 is_idempotent = true
 
 [endpoint.handler]
-type = "registered_function"
-function = "{function}"
+type = "{kind}"
+{key} = "{function}"
 {tables}"#
         )
     }

@@ -24,6 +24,10 @@ pub(super) fn registry(registry: &Registry) -> Fields {
         ("path_methods", borrowed("PATH_METHODS")),
         ("schemas", borrowed("SCHEMAS")),
         ("functions", borrowed("FUNCTION_NAMES")),
+        ("recipes", borrowed("RECIPES")),
+        ("steps", borrowed("STEPS")),
+        ("step_params", borrowed("STEP_PARAMS")),
+        ("step_pieces", borrowed("STEP_PIECES")),
         (
             "leak",
             "LeakAutomaton { next: Borrowed(&LEAK_NEXT), accepting: Borrowed(&LEAK_ACCEPTING) }".to_owned(),

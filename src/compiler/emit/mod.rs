@@ -89,6 +89,10 @@ fn registry_tables(source: &mut Source, registry: &Registry) {
     source.table("PATH_METHODS", "MethodId", registry.path_methods.iter().map(|id| format!("i({})", id.0)));
     source.table("SCHEMAS", "Text", registry.schemas.iter().map(rows::text));
     source.table("FUNCTION_NAMES", "Text", registry.functions.iter().map(rows::text));
+    source.table("RECIPES", "Recipe", registry.recipes.iter().map(rows::recipe));
+    source.table("STEPS", "Step", registry.steps.iter().map(rows::step));
+    source.table("STEP_PARAMS", "StepParam", registry.step_params.iter().map(rows::step_param));
+    source.table("STEP_PIECES", "Piece", registry.step_pieces.iter().map(rows::piece));
     source.table("LEAK_NEXT", "u16", registry.leak.next.iter().map(u16::to_string));
     source.table("LEAK_ACCEPTING", "u64", registry.leak.accepting.iter().map(|word| format!("{word:#x}")));
     source.table("HEADS", "Text", registry.heads.iter().map(rows::text));

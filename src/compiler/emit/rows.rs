@@ -2,8 +2,8 @@
 
 use crate::identity::Agent;
 use crate::registry::{
-    Binding, Candidate, Edge, Endpoint, IndexedWord, KnownPath, Method, Node, Param, PerfectHash, Property,
-    Redirect, Rows, Subject, Text, VerbSlot,
+    Binding, Candidate, Edge, Endpoint, IndexedWord, KnownPath, Method, Node, Param, ParamSource,
+    PerfectHash, Piece, Property, Recipe, Redirect, Rows, Step, StepParam, Subject, Text, VerbSlot,
 };
 
 pub(super) fn text(text: &Text) -> String {
@@ -95,6 +95,38 @@ fn binding(binding: &Binding) -> String {
         Binding::Function(row) => format!("Binding::Function({row})"),
         Binding::Composition(row) => format!("Binding::Composition({row})"),
         Binding::External(row) => format!("Binding::External({row})"),
+    }
+}
+
+pub(super) fn recipe(row: &Recipe) -> String {
+    format!("rc({},{},Aggregation::{:?})", text(&row.name), rows(&row.steps), row.aggregation)
+}
+
+pub(super) fn step(row: &Step) -> String {
+    format!(
+        "st({},{},{},{},{},{})",
+        row.method.0,
+        text(&row.path),
+        number(row.endpoint.map_or(u32::MAX, |id| id.0)),
+        rows(&row.pieces),
+        text(&row.capture),
+        rows(&row.params),
+    )
+}
+
+pub(super) fn step_param(row: &StepParam) -> String {
+    let source = match &row.source {
+        ParamSource::Proposal(key) => format!("ParamSource::Proposal({})", text(key)),
+        ParamSource::Constant(json) => format!("ParamSource::Constant({})", text(json)),
+        ParamSource::Previous { step, pointer } => format!("pv({step},{})", text(pointer)),
+    };
+    format!("sp({},{source},{})", text(&row.name), row.in_path)
+}
+
+pub(super) fn piece(row: &Piece) -> String {
+    match row {
+        Piece::Literal(literal) => format!("pl({})", text(literal)),
+        Piece::Param(param) => format!("pp({param})"),
     }
 }
 

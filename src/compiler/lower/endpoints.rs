@@ -20,7 +20,8 @@ pub(super) struct EndpointTables {
     pub(super) errors: Vec<Text>,
     pub(super) schemas: Vec<Text>,
     pub(super) functions: Vec<FunctionUse>,
-    recipes: Vec<String>,
+    /// Names of the recipes in use, in binding order.
+    pub(super) recipes: Vec<String>,
     upstreams: u32,
     /// By where the schema's text starts.
     schema_ids: HashMap<u32, SchemaId>,

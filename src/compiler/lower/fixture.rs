@@ -62,7 +62,14 @@ pub(crate) fn deployment(endpoints: Vec<EndpointDecl>) -> Deployment {
         },
         ..Settings::default()
     };
-    Deployment { root: PathBuf::new(), settings, catalog: Catalog::builtin(), endpoints, agents: vec![] }
+    Deployment {
+        root: PathBuf::new(),
+        settings,
+        catalog: Catalog::builtin(),
+        endpoints,
+        agents: vec![],
+        recipes: vec![],
+    }
 }
 
 /// Fixed times.

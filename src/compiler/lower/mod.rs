@@ -10,6 +10,7 @@ mod leak;
 mod methods;
 mod paths;
 mod perfect;
+mod recipes;
 mod redirects;
 mod schemas;
 mod text;
@@ -93,6 +94,14 @@ pub fn lower(deployment: &Deployment, times: &ManifestTimes) -> Result<Compiled,
     let redirects =
         redirects::table(&settings.methods.redirects, &names, &reach, &mut methods, &mut text, &mut warnings);
     let agents = agents::table(&deployment.agents)?;
+    let recipes = recipes::Lowering {
+        deployment,
+        names: &names,
+        methods: &methods,
+        redirects: &redirects,
+        paths: &paths,
+    }
+    .tables(&tables.recipes, &mut text);
     let registry = Registry {
         discovery: discovery::index_of(
             deployment,
@@ -122,6 +131,10 @@ pub fn lower(deployment: &Deployment, times: &ManifestTimes) -> Result<Compiled,
         known_paths: paths.known_paths.into(),
         path_methods: paths.path_methods.into(),
         schemas: tables.schemas.into(),
+        recipes: recipes.recipes.into(),
+        steps: recipes.steps.into(),
+        step_params: recipes.params.into(),
+        step_pieces: recipes.pieces.into(),
         leak,
         policies: settings.policies,
         disclosure: settings.disclosure,

@@ -28,11 +28,7 @@ pub(super) fn read(
     let entry = block.require("type")?;
     match entry.one_of(&kinds, &rules::HANDLER_TYPE)? {
         "registered_function" => function(block, context),
-        "composition" => {
-            let handler = composition(block, errors, context);
-            not_served_yet(&entry, "composition");
-            handler
-        }
+        "composition" => composition(block, errors, context),
         _ => {
             let handler = external(block, errors, input);
             not_served_yet(&entry, "external_service");

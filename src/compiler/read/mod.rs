@@ -4,6 +4,7 @@
 //! deployment that can be served (D25).
 
 mod agents;
+mod compositions;
 mod document;
 mod endpoint;
 mod files;
@@ -19,10 +20,9 @@ use super::check::path;
 use super::check::schema::SchemaChecker;
 use super::check::vocabulary::Vocabulary;
 use super::fault::Report;
-use super::ir::{Deployment, MethodPolicy, RecipeDecl, Settings, Source, StepDecl};
+use super::ir::{Deployment, MethodPolicy, RecipeDecl, Settings, Source};
 use super::rules;
 use crate::catalog::Catalog;
-use crate::identity::covers;
 pub use agents::{check_genesis, read_agent};
 use document::{Block, Document, Faults};
 use endpoint::Candidate;
@@ -136,7 +136,9 @@ fn deployment(tree: &Tree<'_>, options: &ReadOptions<'_>) -> (Deployment, Vec<Le
     drop_unserved(&mut candidates, &context, tree.faults);
     let left_out = left_out(&names, &candidates, context.recipes);
     let endpoints = candidates.into_iter().filter_map(|candidate| candidate.decl).collect();
-    (Deployment { root: tree.root(), settings, endpoints, agents: agents::read_all(tree), catalog }, left_out)
+    let recipes = recipes.unwrap_or_default().into_iter().filter(|recipe| recipe.sound).collect();
+    let agents = agents::read_all(tree);
+    (Deployment { root: tree.root(), settings, endpoints, agents, catalog, recipes }, left_out)
 }
 
 /// The catalog that `[catalog] file` names, else the canonical one. Of a faulty document what is valid is used, so that
@@ -182,8 +184,8 @@ fn drop_unserved(candidates: &mut [Candidate], context: &Context<'_>, faults: &F
         .iter()
         .map(|candidate| {
             let errors_before = faults.errors();
-            check_composition(candidate, candidates, context, faults);
-            faults.errors() > errors_before || has_faulty_recipe(candidate, context)
+            compositions::check(candidate, candidates, context, faults);
+            faults.errors() > errors_before || compositions::has_faulty_recipe(candidate, context)
         })
         .collect();
     for (candidate, _) in candidates.iter_mut().zip(broken).filter(|(_, broken)| *broken) {
@@ -197,12 +199,7 @@ fn drop_unserved(candidates: &mut [Candidate], context: &Context<'_>, faults: &F
             candidate.decl = None;
         }
     }
-}
-
-/// Whether an endpoint is composed by a recipe that is left out. The recipe's faults are reported where they are.
-fn has_faulty_recipe(candidate: &Candidate, context: &Context<'_>) -> bool {
-    let used = candidate.recipe.as_ref().map(|(name, _)| name);
-    context.recipes.iter().any(|recipe| !recipe.sound && Some(&recipe.name) == used)
+    compositions::drop_dependents(candidates, context);
 }
 
 /// What was declared and will not be served (draft: Removal Behavior: the operator is told which).
@@ -250,50 +247,6 @@ fn report_rival(candidate: &Candidate, rival: &Candidate, faults: &Faults) {
     );
     let help = "tell them apart by a literal segment; until then neither is served";
     faults.add(&rules::PATH_AMBIGUOUS, source, message, help);
-}
-
-/// A composition's static steps lead somewhere, and it requires the scopes that they do (D26).
-fn check_composition(candidate: &Candidate, all: &[Candidate], context: &Context<'_>, faults: &Faults) {
-    let Some((name, source)) = &candidate.recipe else { return };
-    let Some(recipe) = context.recipes.iter().find(|recipe| recipe.name == *name) else { return };
-    // An unknown method is reported already, and leads nowhere.
-    let is_checked = |step: &&StepDecl| {
-        context.vocabulary.is_method(&step.method) && path::parameters(&step.path).next().is_none()
-    };
-    for step in recipe.steps.iter().filter(is_checked) {
-        let scopes = match target(step, all) {
-            Some(target) => target.required_scopes.as_slice(),
-            None if is_built_in(step, context) => &[],
-            None => {
-                let message = format!("step {} {} leads to no endpoint", step.method, step.path.text);
-                let help = "declare the endpoint, or correct the step";
-                faults.add(&rules::STEP_UNRESOLVED, step.source.clone(), message, help);
-                continue;
-            }
-        };
-        let has = |scope: &String| candidate.required_scopes.iter().any(|have| covers(have, scope));
-        for scope in scopes.iter().filter(|scope| !has(scope)) {
-            let message = format!("step {} {} requires scope {scope}", step.method, step.path.text);
-            let help = format!("add \"{scope}\" to this endpoint's required_scopes");
-            faults.add(&rules::SCOPE_UNCOVERED, source.clone(), message, help);
-        }
-    }
-}
-
-/// The endpoint that a static step leads to: the one with the fewest parameters that matches (D6).
-fn target<'c>(step: &StepDecl, all: &'c [Candidate]) -> Option<&'c Candidate> {
-    let matching = all.iter().filter(|candidate| {
-        candidate.method.as_ref() == Some(&step.method)
-            && candidate.path.as_ref().is_some_and(|path| path::matches(path, &step.path.text))
-    });
-    matching.min_by_key(|candidate| candidate.path.as_ref().map(|path| path::parameters(path).count()))
-}
-
-/// Whether a step leads to an endpoint of the protocol: a floor method at `/`, or a reserved DISCOVER path.
-fn is_built_in(step: &StepDecl, context: &Context<'_>) -> bool {
-    let text = step.path.text.as_str();
-    let reserved = text.strip_prefix('/').is_some_and(|root| path::RESERVED.contains(&root));
-    context.vocabulary.catalog.is_floor(&step.method) && text == "/" || step.method == "DISCOVER" && reserved
 }
 
 /// A redirect from a path that is 460 before redirects are looked at does nothing (D23). A path that some endpoint

@@ -2,12 +2,14 @@
 
 use super::*;
 use crate::catalog::{CATEGORIES, LEGACY};
+use crate::compiler::ir::ParameterValue;
 use crate::compiler::{Fault, Severity};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 mod agents;
 mod catalogs;
+mod compositions;
 mod endpoints;
 mod settings;
 mod whole;

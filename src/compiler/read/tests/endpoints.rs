@@ -385,7 +385,7 @@ path = "/facts"
 capture_as = "facts"
 [recipe.steps.parameters.intent]
 kind = "proposal"
-value = "subject"
+value = "room_id"
 [[recipe.steps]]
 method = "SUMMARIZE"
 [recipe.aggregation]
@@ -393,7 +393,7 @@ mode = "merge"
 "#;
 
 #[test]
-fn compositions_are_checked_though_not_served_yet() {
+fn compositions_are_checked() {
     let facts = endpoint_at("QUERY", "/facts");
     let check = |errors: &str, recipe: &str, scopes: &str, expected: &[&str]| {
         let handler = format!("type = \"composition\"\nrecipe = \"{recipe}\"");
@@ -406,19 +406,18 @@ fn compositions_are_checked_though_not_served_yet() {
         let expected: Vec<_> = expected.iter().map(|fault| format!("endpoints/a.toml:{fault}")).collect();
         assert_eq!(faults(&files), expected);
     };
-    let not_yet = "27 handler-not-served-yet";
-    check("[\"composition_failed\"]", "summary", "[\"booking:room\"]", &[not_yet]);
-    check("[\"composition_failed\"]", "summary", "[\"booking:*\"]", &[not_yet]);
-    check("[\"composition_failed\"]", "summary", "[]", &["26 scope-uncovered", not_yet]);
-    check("[]", "summary", "[\"booking:room\"]", &["26 error-required", not_yet]);
-    check("[\"composition_failed\"]", "sumary", "[\"booking:room\"]", &[not_yet, "28 unknown-recipe"]);
+    check("[\"composition_failed\"]", "summary", "[\"booking:room\"]", &[]);
+    check("[\"composition_failed\"]", "summary", "[\"booking:*\"]", &[]);
+    check("[\"composition_failed\"]", "summary", "[]", &["26 scope-uncovered"]);
+    check("[]", "summary", "[\"booking:room\"]", &["26 error-required"]);
+    check("[\"composition_failed\"]", "sumary", "[\"booking:room\"]", &["28 unknown-recipe"]);
 }
 
 #[test]
 fn steps_of_used_recipes_lead_somewhere() {
     let text = with_handler("[\"composition_failed\"]", "type = \"composition\"\nrecipe = \"summary\"");
     let found = faults(&[("endpoints/a.toml", &text), ("agtp-recipes.toml", RECIPES)]);
-    assert_eq!(found, ["agtp-recipes.toml:3 step-unresolved", "endpoints/a.toml:27 handler-not-served-yet"]);
+    assert_eq!(found, ["agtp-recipes.toml:3 step-unresolved"]);
 }
 
 #[test]
@@ -432,7 +431,7 @@ fn recipes_are_checked() {
         ("\"/facts\"", "\"/facts/{id}\"", &["5 step-parameter"]),
         ("\"/facts\"", "\"/facts/{intent}\"", &[]),
         ("\"proposal\"", "\"input\"", &["8 recipe-choice"]),
-        ("\"subject\"", "1", &["9 wrong-type"]),
+        ("\"room_id\"", "1", &["9 wrong-type"]),
         ("\"merge\"", "\"all\"", &["13 recipe-choice"]),
         ("[recipe.aggregation]", "[recipe.agregation]", &["12 unknown-key"]),
         (
