@@ -200,7 +200,7 @@ fn function_names() -> Vec<&'static str> {
 }
 
 fn options<'o>(names: &'o [&'o str]) -> ReadOptions<'o> {
-    ReadOptions { known_functions: Some(names) }
+    ReadOptions { known_functions: Some(names), ..ReadOptions::default() }
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use super::refusal::{Refusal, Violations};
 use super::request::Request;
 use super::respond::Answer;
 use super::waiting::{Started, Work};
-use super::{Engine, Event, Trail, builtin};
+use super::{Engine, Event, Trail, builtin, external};
 use crate::handler::{
     AsyncHandler, Caller, Context, EndpointError, Failure, Handler, OwnedContext, OwnedHead, PlainHandler,
-    Reply,
+    Reply, Upstream,
 };
 use crate::json::{TapeBuffers, Value};
 use crate::registry::{Binding, Endpoint};
@@ -26,6 +26,8 @@ pub(super) struct Sinks<'s> {
     pub(super) body: &'s mut Vec<u8>,
     pub(super) details: &'s mut Vec<u8>,
     pub(super) check: &'s mut Vec<u8>,
+    /// What carries requests to upstreams.
+    pub(super) upstream: Option<&'s dyn Upstream>,
 }
 
 /// What running an endpoint comes to, unless it is refused.
@@ -60,8 +62,11 @@ pub(super) fn run<'r>(
         Binding::Builtin(builtin) => {
             builtin::run(engine, request, trail, builtin, input).map(Outcome::Answer)
         }
-        // The compiler lets neither through yet; an embedder's own tables might.
-        Binding::Composition(_) | Binding::External(_) => Err(Refusal::HandlerFailed),
+        Binding::External(row) => {
+            call_out(engine, sinks, request, endpoint, row as usize, input).map(Outcome::Later)
+        }
+        // The compiler does not let it through yet; an embedder's own tables might.
+        Binding::Composition(_) => Err(Refusal::HandlerFailed),
     }
 }
 
@@ -96,6 +101,27 @@ fn start<'r>(
         Ok(later) => Ok(Box::new(Started { request: head, work: Work::Function(later), running: None })),
         Err(panic) => Err(panicked(engine, endpoint, &*panic)),
     }
+}
+
+/// Sends a request to an upstream.
+fn call_out<'r>(
+    engine: &'r Engine<'_>,
+    sinks: &Sinks<'_>,
+    request: &Request<'r>,
+    endpoint: &'r Endpoint,
+    row: usize,
+    input: Value<'_>,
+) -> Result<Box<Started>, Refusal<'r>> {
+    let headers = engine.upstream_headers.get(row).and_then(Option::as_ref);
+    let (Some(external), Some(headers), Some(upstream)) =
+        (engine.registry.externals.get(row), headers, sinks.upstream)
+    else {
+        log_failure(engine, endpoint, "it was given no upstream, or a variable of its headers is unresolved");
+        return Err(Refusal::HandlerFailed);
+    };
+    let exchange = upstream.send(external::prepare(engine.registry, external, headers, input)?);
+    let work = Work::External { exchange, row };
+    Ok(Box::new(Started { request: Arc::new(owned(request)), work, running: None }))
 }
 
 /// The request's head, apart from the connection's buffer.
@@ -182,7 +208,7 @@ pub(super) fn failed<'r>(
     }
 }
 
-fn log_failure(engine: &Engine<'_>, endpoint: &Endpoint, reason: &str) {
+pub(super) fn log_failure(engine: &Engine<'_>, endpoint: &Endpoint, reason: &str) {
     (engine.log)(Event::HandlerFailed { endpoint: name_of(engine, endpoint), reason });
 }
 

@@ -2,8 +2,8 @@
 //! source of a thousand endpoints small and quick to compile. Nothing else should need them.
 
 use super::{
-    Binding, Builtin, Edge, Endpoint, KnownPath, LegacyForm, Method, MethodId, Node, NodeId, Param, Property,
-    Redirect, Rows, Scalar, SchemaId, Text, VerbSlot,
+    Binding, Builtin, Edge, Endpoint, External, KnownPath, LegacyForm, Method, MethodId, Node, NodeId, Pair,
+    Param, Property, Redirect, Rows, Scalar, SchemaId, Text, VerbSlot,
 };
 use crate::identity::{Agent, AgentId, Status};
 
@@ -116,6 +116,26 @@ pub const fn e(
         endpoint_warning,
         source,
     }
+}
+
+/// Upstream.
+#[allow(clippy::too_many_arguments, reason = "one per column")]
+pub const fn x(
+    url: Text,
+    method: Text,
+    headers: Rows,
+    input_transform: Rows,
+    output_transform: Rows,
+    error_map: Rows,
+    timeout_ms: u32,
+    deferred: bool,
+) -> External {
+    External { url, method, headers, input_transform, output_transform, error_map, timeout_ms, deferred }
+}
+
+/// Pair.
+pub const fn w(key: Text, value: Text) -> Pair {
+    Pair { key, value }
 }
 
 /// Built-in binding.

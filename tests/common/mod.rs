@@ -25,7 +25,10 @@ pub fn sample() -> &'static Engine<'static> {
 /// An engine for a deployment directory, which must be free of faults. It lives as long as the test process.
 pub fn engine_of(dir: &Path, functions: &[Function]) -> Engine<'static> {
     let names: Vec<&str> = functions.iter().map(Function::name).collect();
-    let reading = agtp::compiler::read(dir, &agtp::compiler::ReadOptions { known_functions: Some(&names) });
+    let reading = agtp::compiler::read(
+        dir,
+        &agtp::compiler::ReadOptions { known_functions: Some(&names), ..Default::default() },
+    );
     assert!(reading.report.errors() == 0, "{}", reading.report);
     let deployment = reading.deployment.expect("a usable deployment");
     let compiled = Box::leak(Box::new(agtp::compiler::lower(&deployment, &times()).expect("tables")));

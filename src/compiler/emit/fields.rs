@@ -24,6 +24,8 @@ pub(super) fn registry(registry: &Registry) -> Fields {
         ("path_methods", borrowed("PATH_METHODS")),
         ("schemas", borrowed("SCHEMAS")),
         ("functions", borrowed("FUNCTION_NAMES")),
+        ("externals", borrowed("EXTERNALS")),
+        ("pairs", borrowed("PAIRS")),
         (
             "leak",
             "LeakAutomaton { next: Borrowed(&LEAK_NEXT), accepting: Borrowed(&LEAK_ACCEPTING) }".to_owned(),

@@ -89,6 +89,8 @@ fn registry_tables(source: &mut Source, registry: &Registry) {
     source.table("PATH_METHODS", "MethodId", registry.path_methods.iter().map(|id| format!("i({})", id.0)));
     source.table("SCHEMAS", "Text", registry.schemas.iter().map(rows::text));
     source.table("FUNCTION_NAMES", "Text", registry.functions.iter().map(rows::text));
+    source.table("EXTERNALS", "External", registry.externals.iter().map(rows::external));
+    source.table("PAIRS", "Pair", registry.pairs.iter().map(rows::pair));
     source.table("LEAK_NEXT", "u16", registry.leak.next.iter().map(u16::to_string));
     source.table("LEAK_ACCEPTING", "u64", registry.leak.accepting.iter().map(|word| format!("{word:#x}")));
     source.table("HEADS", "Text", registry.heads.iter().map(rows::text));

@@ -2,8 +2,8 @@
 
 use crate::identity::Agent;
 use crate::registry::{
-    Binding, Edge, Endpoint, KnownPath, Method, Node, Param, PerfectHash, Property, Redirect, Rows, Text,
-    VerbSlot,
+    Binding, Edge, Endpoint, External, KnownPath, Method, Node, Pair, Param, PerfectHash, Property, Redirect,
+    Rows, Text, VerbSlot,
 };
 
 pub(super) fn text(text: &Text) -> String {
@@ -96,6 +96,24 @@ fn binding(binding: &Binding) -> String {
         Binding::Composition(row) => format!("Binding::Composition({row})"),
         Binding::External(row) => format!("Binding::External({row})"),
     }
+}
+
+pub(super) fn external(row: &External) -> String {
+    format!(
+        "x({},{},{},{},{},{},{},{})",
+        text(&row.url),
+        text(&row.method),
+        rows(&row.headers),
+        rows(&row.input_transform),
+        rows(&row.output_transform),
+        rows(&row.error_map),
+        row.timeout_ms,
+        row.deferred,
+    )
+}
+
+pub(super) fn pair(row: &Pair) -> String {
+    format!("w({},{})", text(&row.key), text(&row.value))
 }
 
 pub(super) fn known_path(row: &KnownPath) -> String {
