@@ -172,6 +172,8 @@ rules! {
     error UPSTREAM_TRANSFORM = "upstream-transform", "draft: External Service";
     /// A `${VAR}` that the environment does not have.
     error UPSTREAM_VARIABLE = "upstream-variable", "draft: External Service";
+    /// An upstream that is out of reach, found by `agtp check --online`.
+    error UPSTREAM_UNREACHABLE = "upstream-unreachable", "draft: Validation Timing";
     /// A timeout that is no positive number.
     error HANDLER_TIMEOUT = "handler-timeout", "draft: External Service";
     /// A kind of handler that is declared well but not served by this version.

@@ -1,12 +1,17 @@
 //! Who may vouch for an upstream.
 
+use super::body::describe;
 use futures_rustls::TlsConnector;
+use hyper::http::uri::Authority;
 use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use std::fmt;
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs as _};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The certificate authorities that may vouch for upstreams.
 #[derive(Clone)]
@@ -47,6 +52,34 @@ impl UpstreamRoots {
         let mut config = builder.with_root_certificates(roots).with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(UpstreamRoots(Arc::new(config)))
+    }
+
+    /// Connects to the host of an https url and completes the TLS handshake. Blocks, for `patience` at each step at most.
+    ///
+    /// # Errors
+    /// What failed, in one line.
+    pub fn probe(&self, url: &str, patience: Duration) -> Result<(), RootsError> {
+        let failed = |error: &dyn std::error::Error| RootsError(describe(error));
+        let rest = url.strip_prefix("https://").unwrap_or(url);
+        let authority = rest.split(['/', '?']).next().unwrap_or_default();
+        let authority: Authority = authority.parse().map_err(|error| failed(&error))?;
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let found = (host.as_str(), authority.port_u16().unwrap_or(443)).to_socket_addrs();
+        let mut connected = Err(RootsError(format!("{host} has no address")));
+        for address in found.map_err(|error| failed(&error))? {
+            connected = TcpStream::connect_timeout(&address, patience).map_err(|error| failed(&error));
+            if connected.is_ok() {
+                break;
+            }
+        }
+        let mut stream = connected?;
+        let limits = [stream.set_read_timeout(Some(patience)), stream.set_write_timeout(Some(patience))];
+        limits.into_iter().collect::<io::Result<()>>().map_err(|error| failed(&error))?;
+        let name = ServerName::try_from(host).map_err(|error| failed(&error))?;
+        let session = ClientConnection::new(Arc::clone(&self.0), name);
+        let mut session = session.map_err(|error| failed(&error))?;
+        session.complete_io(&mut stream).map_err(|error| failed(&error))?;
+        Ok(())
     }
 
     pub(super) fn connector(&self) -> TlsConnector {
