@@ -347,7 +347,7 @@ fn accepted_sockets_do_not_delay() {
 #[test]
 fn the_first_signal_stops_in_good_order() {
     let running = start_toy(&config(Runtime::Epoll));
-    let (reloaded, reloads) = std::sync::mpsc::channel();
+    let (reloaded, reloads) = mpsc::channel();
     let reload = move || reloaded.send(()).unwrap();
     let watch = signal::Watch::start(running.stopper(), reload).unwrap();
     let stream = connect(&running);

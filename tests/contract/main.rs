@@ -10,6 +10,7 @@ mod common;
 mod asynchronous;
 mod authority;
 mod builtins;
+mod external;
 mod handlers;
 mod input;
 mod paths;
