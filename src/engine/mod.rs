@@ -185,7 +185,7 @@ impl<'d> Engine<'d> {
             Schema::compile(registry.str(*text))
                 .map_err(|fault| EngineError(format!("a schema does not compile: {fault}")))
         };
-        Ok(Engine {
+        let engine = Engine {
             registry,
             agents,
             functions: registry.functions.iter().map(bind).collect::<Result<_, _>>()?,
@@ -194,8 +194,8 @@ impl<'d> Engine<'d> {
             warned: agents.agents.chunks(64).map(|_| AtomicU64::new(0)).collect(),
             idempotency: idempotency::Idempotency::new(),
             upstream_headers: registry.externals.iter().map(|_| None).collect(),
-        })
-        .map(Self::with_constant_headers)
+        };
+        Ok(engine.with_constant_headers())
     }
 
     /// Upstreams whose headers have no variables can be served as they are.
