@@ -230,7 +230,7 @@ fn a_file_that_cannot_be_read_is_no_clean_bill() {
 fn serve(folder: &Folder) -> (agtp::engine::Engine<'static>, String, Vec<String>) {
     let functions = functions();
     let names: Vec<_> = functions.iter().map(|function| function.name()).collect();
-    let options = agtp::compiler::ReadOptions { known_functions: Some(&names) };
+    let options = agtp::compiler::ReadOptions { known_functions: Some(&names), ..Default::default() };
     let reading = agtp::compiler::read(folder.path(), &options);
     let deployment = reading.deployment.expect("a usable deployment");
     let compiled = Box::leak(Box::new(agtp::compiler::lower(&deployment, &times()).unwrap()));

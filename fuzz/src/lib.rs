@@ -11,7 +11,10 @@ pub fn engine() -> &'static Engine<'static> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let dir =
             [root.join("deployment"), root.join("fuzz/deployment")].into_iter().find(|dir| dir.is_dir());
-        let reading = read(&dir.expect("fuzz/deployment"), &ReadOptions { known_functions: Some(&["echo"]) });
+        let reading = read(
+            &dir.expect("fuzz/deployment"),
+            &ReadOptions { known_functions: Some(&["echo"]), ..ReadOptions::default() },
+        );
         assert!(reading.report.errors() == 0, "{}", reading.report);
         let compiled = lower(&reading.deployment.expect("a deployment"), &ManifestTimes::default());
         let compiled = Box::leak(Box::new(compiled.expect("tables")));

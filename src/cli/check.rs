@@ -32,6 +32,9 @@ pub(super) struct Args {
     key: Option<PathBuf>,
     #[command(flatten)]
     reach: Reach,
+    /// Also try to reach each upstream of external services that is not deferred: TCP and TLS
+    #[arg(long)]
+    online: bool,
     /// For machines
     #[arg(long)]
     json: bool,
@@ -56,7 +59,7 @@ pub(super) fn run(args: Args) -> Result<ExitCode, Failure> {
     if args.key.is_some() {
         return Err(Failure(format!("--key is for manifests, and {} is none", args.target)));
     }
-    let report = deployment::check(target)?;
+    let report = deployment::check(target, args.online)?;
     print(if args.json { report.to_json().to_string() } else { report.to_string() })?;
     Ok(ExitCode::from(u8::from(report.errors() > 0)))
 }

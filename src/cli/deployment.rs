@@ -1,6 +1,6 @@
 //! Where a deployment comes from: compiled in, or read from a directory.
 
-use super::{Failure, compiled, output, signing};
+use super::{Failure, compiled, output, signing, upstream};
 use crate::compiler::ir::{Deployment, Source};
 use crate::compiler::{self, Compiled, Fault, ManifestTimes, ReadOptions, Reading, Report, Severity, rules};
 use crate::engine::Function;
@@ -29,9 +29,16 @@ const SETTINGS: &str = "agtp-server.toml";
 
 /// The deployment that was compiled in. Nothing is read, unless its settings name a key to sign the manifest with: that
 /// is looked for in the working directory, since a private key is never compiled in.
-pub(super) fn compiled_in() -> Result<Deployed, Failure> {
+/// An endpoint whose upstream needs a variable that is not set is left out (D25).
+pub(super) fn compiled_in(strict: bool) -> Result<Deployed, Failure> {
     let settings =
         compiled::DOCUMENTS.iter().find(|(name, _)| *name == SETTINGS).map_or("", |(_, text)| text);
+    if !upstream::has_variables(&compiled::REGISTRY) {
+        let reading = compiler::read_documents(compiled::DOCUMENTS, &serving(&function_names()));
+        let origin = "the compiled-in deployment";
+        let (file, base, times) = (Path::new(SETTINGS), Path::new(""), compiled_times());
+        return compile(reading, origin, strict, Settings { text: settings.to_owned(), file, base, times });
+    }
     let registry = match signing::signer(settings, Path::new(""))? {
         None => &compiled::REGISTRY,
         Some(signer) => {
@@ -69,7 +76,7 @@ pub(super) fn compiled_in_under(file: &Path, strict: bool) -> Result<Deployed, F
     let others = compiled::DOCUMENTS.iter().filter(|(name, _)| !replaced(name));
     let documents: Vec<_> = others.copied().chain([(SETTINGS, settings.as_str())]).chain(catalog).collect();
     let origin = file.display().to_string();
-    let reading = compiler::read_documents(&documents, &options(&function_names()));
+    let reading = compiler::read_documents(&documents, &serving(&function_names()));
     let mut times = compiled_times();
     // Both are written alike, so that the later one is the greater one.
     times.updated = times.updated.max(compiler::rfc3339(compiler::modified(file).unwrap_or(0)));
@@ -94,7 +101,7 @@ fn catalog_beside(settings_file: &Path, settings: &str) -> Result<Option<(String
 
 /// The deployment of a directory. Faults are told on stderr and the valid rest is served (D25).
 pub(super) fn from_directory(directory: &Path, strict: bool) -> Result<Deployed, Failure> {
-    let reading = compiler::read(directory, &options(&function_names()));
+    let reading = compiler::read(directory, &serving(&function_names()));
     let file = directory.join(SETTINGS);
     let settings = match std::fs::read_to_string(&file) {
         Ok(text) => text,
@@ -107,7 +114,8 @@ pub(super) fn from_directory(directory: &Path, strict: bool) -> Result<Deployed,
 }
 
 /// Every fault of a directory's deployment, its signing key's included.
-pub(super) fn check(directory: &Path) -> Result<Report, Failure> {
+/// With `online`, those of upstreams out of reach too (D30).
+pub(super) fn check(directory: &Path, online: bool) -> Result<Report, Failure> {
     let reading = compiler::read(directory, &options(&function_names()));
     if let Some(why) = reading.unusable {
         return Err(Failure(why));
@@ -122,6 +130,12 @@ pub(super) fn check(directory: &Path) -> Result<Report, Failure> {
             why,
             "name a PKCS#8 PEM file, or leave [signing] out",
         ));
+    }
+    if online && let Some(deployment) = &reading.deployment {
+        match upstream::roots(&settings, SETTINGS, directory) {
+            Ok(roots) => faults.extend(upstream::unreachable(deployment, &roots)),
+            Err(Failure(why)) => return Err(Failure(why)),
+        }
     }
     Ok(Report::new(faults))
 }
@@ -199,8 +213,13 @@ fn function_names() -> Vec<&'static str> {
     hotel::functions().iter().map(Function::name).collect()
 }
 
+/// How to read what is about to be served: here the environment is the one that counts.
+fn serving<'o>(names: &'o [&'o str]) -> ReadOptions<'o> {
+    ReadOptions { has_variable: Some(upstream::has_variable), ..options(names) }
+}
+
 fn options<'o>(names: &'o [&'o str]) -> ReadOptions<'o> {
-    ReadOptions { known_functions: Some(names) }
+    ReadOptions { known_functions: Some(names), ..ReadOptions::default() }
 }
 
 #[cfg(test)]
@@ -227,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_sample_deployment_has_no_faults() {
-        let report = check(repository()).unwrap();
+        let report = check(repository(), false).unwrap();
         assert!(report.faults.is_empty(), "{report}");
     }
 
@@ -251,12 +270,12 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("agtp-signed-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         std::fs::write(dir.join(SETTINGS), "[signing]\nkey = \"main.pem\"\nkey_id = \"main\"\n").unwrap();
-        let report = check(&dir).unwrap();
+        let report = check(&dir, false).unwrap();
         assert!(report.faults.iter().any(|fault| fault.code == "signing-key"), "{report}");
         let Failure(message) = from_directory(&dir, false).err().unwrap();
         assert!(message.contains("main.pem") && !message.contains('\n'), "{message}");
         let key = signing::new_private_key(&dir.join("main.pem")).unwrap().public();
-        assert_eq!(check(&dir).unwrap().errors(), 0);
+        assert_eq!(check(&dir, false).unwrap().errors(), 0);
         let manifest =
             |deployed: &Deployed| deployed.registry.str(deployed.registry.documents.manifest).to_owned();
         let first = manifest(&from_directory(&dir, false).unwrap());
@@ -274,7 +293,7 @@ mod tests {
 
     #[test]
     fn what_is_compiled_in_has_a_sound_manifest() {
-        let deployed = compiled_in().unwrap();
+        let deployed = compiled_in(true).unwrap();
         let manifest = deployed.registry.str(deployed.registry.documents.manifest);
         let report = compiler::check_manifest(manifest, &compiler::ManifestOptions::default());
         assert_eq!(report.errors(), 0, "{report}");

@@ -19,6 +19,7 @@ mod serve;
 mod settings;
 mod signing;
 mod tls;
+mod upstream;
 
 pub use catalog_diff::catalog_diff;
 

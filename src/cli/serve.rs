@@ -2,7 +2,7 @@
 
 use super::deployment::{self, Deployed};
 use super::output::{self, Colours, visible};
-use super::{Failure, settings, tls};
+use super::{Failure, settings, tls, upstream};
 use crate::engine::{Engine, Event};
 use crate::server::{self, Certificates, Running, Runtime, ServerConfig};
 use std::io;
@@ -51,8 +51,11 @@ pub(super) fn run(args: Args) -> Result<ExitCode, Failure> {
     }
     settings::apply(&deployed.settings, &deployed.settings_origin, &mut config)?;
     let engine = Engine::new(deployed.registry, deployed.agents, &deployed.functions)
+        .and_then(|engine| engine.with_variables(upstream::variable))
         .map_err(|error| Failure(error.to_string()))?
         .with_log(log);
+    config.upstream_roots =
+        Some(upstream::roots(&deployed.settings, &deployed.settings_origin, &deployed.base)?);
     // One engine for the process, used by threads that end with it.
     let engine: &'static Engine<'static> = Box::leak(Box::new(engine));
     let encrypted = config.tls.clone();
@@ -87,7 +90,7 @@ fn deployed(args: &Args) -> Result<Deployed, Failure> {
     let deployed = match (&args.deployment, &args.config) {
         (Some(directory), _) => deployment::from_directory(directory, args.strict)?,
         (None, Some(file)) => deployment::compiled_in_under(file, args.strict)?,
-        (None, None) => deployment::compiled_in()?,
+        (None, None) => deployment::compiled_in(args.strict)?,
     };
     deployed.warnings.iter().for_each(|warning| warn(format_args!("{warning}")));
     Ok(deployed)

@@ -29,7 +29,10 @@ static CATALOG: LazyLock<String> = LazyLock::new(|| {
 pub fn endpoint(data: &[u8]) -> Option<Compiled> {
     let text = std::str::from_utf8(data).ok()?;
     let documents = [("agtp-server.toml", SETTINGS), ("catalog.json", CATALOG.as_str()), (ENDPOINT, text)];
-    let reading = read_documents(&documents, &ReadOptions { known_functions: Some(&["echo"]) });
+    let reading = read_documents(
+        &documents,
+        &ReadOptions { known_functions: Some(&["echo"]), ..ReadOptions::default() },
+    );
     let lines = text.lines().count() as u32 + 1;
     for fault in &reading.report.faults {
         assert!(fault.source.file == ENDPOINT && fault.source.line <= lines, "{fault}");

@@ -86,8 +86,8 @@ pub enum HandlerDecl {
     Function(String),
     /// A recipe by name.
     Composition(String),
-    /// An HTTPS upstream; its fields are kept as declared until external services are served.
-    External(Value),
+    /// An HTTPS upstream.
+    External(Box<ExternalDecl>),
 }
 
 impl HandlerDecl {
@@ -99,6 +99,25 @@ impl HandlerDecl {
             HandlerDecl::External(_) => "external_service",
         }
     }
+}
+
+/// An HTTPS upstream (draft: External Service).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExternalDecl {
+    /// `https://…`, with `{param}`s.
+    pub url: String,
+    /// The HTTP method.
+    pub method: String,
+    /// Names and values, in which a `${VAR}` is yet to be resolved.
+    pub headers: Vec<(String, String)>,
+    /// Input property to the upstream's name for it.
+    pub input_transform: Vec<(String, String)>,
+    /// Output property to the upstream's name for it.
+    pub output_transform: Vec<(String, String)>,
+    /// HTTP status to error name.
+    pub error_map: Vec<(String, String)>,
+    /// Whether it may be out of reach when the deployment is checked.
+    pub deferred: bool,
 }
 
 /// One endpoint.

@@ -189,7 +189,7 @@ fn hex_digest(text: &str, digits: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::compiler::ir::{Deployment, Deprecation, HandlerDecl};
+    use crate::compiler::ir::{Deployment, Deprecation, ExternalDecl, HandlerDecl};
     use crate::compiler::lower;
     use crate::compiler::lower::fixture::{agent, deployment, endpoint, times};
     use crate::registry::Disclosure;
@@ -299,7 +299,11 @@ mod tests {
         let handlers = [
             HandlerDecl::Function("secret_function".to_owned()),
             HandlerDecl::Composition("secret-recipe".to_owned()),
-            HandlerDecl::External(json!({"url": "https://secret.example", "method": "POST"})),
+            HandlerDecl::External(Box::new(ExternalDecl {
+                url: "https://secret.example".to_owned(),
+                method: "POST".to_owned(),
+                ..ExternalDecl::default()
+            })),
         ];
         let endpoints = handlers.into_iter().enumerate().map(|(n, handler)| {
             let mut decl = endpoint("BOOK", &format!("/rooms-{n}"));

@@ -168,10 +168,15 @@ rules! {
     error UPSTREAM_PLACEHOLDER = "upstream-placeholder", "draft: External Service";
     /// An entry of `error_map` that is no status, or names an error the endpoint does not declare.
     error UPSTREAM_ERROR_MAP = "upstream-error-map", "draft: External Service";
+    /// A transform that names no property, or makes two of one name.
+    error UPSTREAM_TRANSFORM = "upstream-transform", "draft: External Service";
+    /// A `${VAR}` that the environment does not have.
+    error UPSTREAM_VARIABLE = "upstream-variable", "draft: External Service";
+    /// An upstream that is out of reach, found by `agtp check --online`.
+    error UPSTREAM_UNREACHABLE = "upstream-unreachable", "draft: Validation Timing";
     /// A timeout that is no positive number.
     error HANDLER_TIMEOUT = "handler-timeout", "draft: External Service";
     /// A kind of handler that is declared well but not served by this version.
-    error HANDLER_NOT_SERVED = "handler-not-served-yet", "draft: Validation Timing";
 
     // Recipes.
 

@@ -30,7 +30,7 @@ pub(super) fn read_and_run<'r>(
     let Some(endpoint) = trail.endpoint.map(|id| engine.registry.endpoint(id)) else {
         return Err(Refusal::NotFound);
     };
-    let Scratch { bump, segments, input, output, body: out, details, check, nest, .. } = scratch;
+    let Scratch { bump, segments, input, output, body: out, details, check, nest, upstream, .. } = scratch;
     check_content_type(request, body_len)?;
     let sent = body.get(..body_len).unwrap_or(&[]);
     let extra = LegacyExtra::of(engine, request, trail, bump, sent);
@@ -57,7 +57,8 @@ pub(super) fn read_and_run<'r>(
         {
             ended
         } else {
-            let mut sinks = invoke::Sinks { output, body: out, details, check, nest };
+            let upstream = upstream.as_ref();
+            let mut sinks = invoke::Sinks { output, body: out, details, check, nest, upstream };
             invoke::run(engine, &mut sinks, request, trail, endpoint, document.root())
         }
     };
@@ -157,7 +158,7 @@ fn check_content_type<'r>(request: &Request<'r>, body_len: usize) -> Result<(), 
     }
 }
 
-fn is_json(content_type: &str) -> bool {
+pub(super) fn is_json(content_type: &str) -> bool {
     let media = content_type.split(';').next().unwrap_or("").trim_ascii();
     let suffix =
         |end: &str| media.len() > end.len() && media[media.len() - end.len()..].eq_ignore_ascii_case(end);

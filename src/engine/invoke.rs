@@ -6,16 +6,17 @@ use super::refusal::{Refusal, Violations};
 use super::request::Request;
 use super::respond::Answer;
 use super::waiting::{Started, Work};
-use super::{Engine, Event, Trail, builtin, compose};
+use super::{Engine, Event, Trail, builtin, compose, external};
 use crate::handler::{
     AsyncHandler, Caller, Context, EndpointError, Failure, Handler, OwnedContext, OwnedHead, PlainHandler,
-    Reply,
+    Reply, Upstream,
 };
 use crate::json::{TapeBuffers, Value};
 use crate::registry::{Binding, Endpoint};
 use crate::wire::Status;
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Most violations a 422 lists (facts page 3).
@@ -28,6 +29,8 @@ pub(super) struct Sinks<'s> {
     pub(super) details: &'s mut Vec<u8>,
     pub(super) check: &'s mut Vec<u8>,
     pub(super) nest: &'s mut Nest,
+    /// What carries requests to upstreams.
+    pub(super) upstream: Option<&'s Rc<dyn Upstream>>,
 }
 
 /// What running an endpoint comes to, unless it is refused.
@@ -63,8 +66,9 @@ pub(super) fn run<'r>(
             builtin::run(engine, request, trail, builtin, input, sinks.body).map(Outcome::Answer)
         }
         Binding::Composition(recipe) => compose::run(engine, sinks, request, trail, endpoint, recipe, input),
-        // The compiler does not let it through yet; an embedder's own tables might.
-        Binding::External(_) => Err(Refusal::HandlerFailed),
+        Binding::External(row) => {
+            call_out(engine, sinks, request, endpoint, row as usize, input).map(Outcome::Later)
+        }
     }
 }
 
@@ -99,6 +103,27 @@ fn start<'r>(
         Ok(later) => Ok(Box::new(Started { request: head, work: Work::Function(later), running: None })),
         Err(panic) => Err(panicked(engine, endpoint, &*panic)),
     }
+}
+
+/// Sends a request to an upstream.
+fn call_out<'r>(
+    engine: &'r Engine<'_>,
+    sinks: &Sinks<'_>,
+    request: &Request<'r>,
+    endpoint: &'r Endpoint,
+    row: usize,
+    input: Value<'_>,
+) -> Result<Box<Started>, Refusal<'r>> {
+    let headers = engine.upstream_headers.get(row).and_then(Option::as_ref);
+    let (Some(external), Some(headers), Some(upstream)) =
+        (engine.registry.externals.get(row), headers, sinks.upstream)
+    else {
+        log_failure(engine, endpoint, "it was given no upstream, or a variable of its headers is unresolved");
+        return Err(Refusal::HandlerFailed);
+    };
+    let exchange = upstream.send(external::prepare(engine.registry, external, headers, input)?);
+    let work = Work::External { exchange, row };
+    Ok(Box::new(Started { request: Arc::new(owned(request)), work, running: None }))
 }
 
 /// The request's head, apart from the connection's buffer.

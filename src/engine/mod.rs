@@ -13,6 +13,7 @@ mod caller;
 mod compose;
 mod discover;
 mod event;
+mod external;
 #[doc(hidden)]
 pub mod fuzz;
 mod idempotency;
@@ -31,16 +32,17 @@ pub use event::Event;
 pub use suggest::{MOST_SUGGESTIONS, closest};
 
 pub use crate::handler::Function;
-use crate::handler::Handler;
+use crate::handler::{Handler, Upstream};
 use crate::identity::Agents;
 use crate::json::{Schema, TapeBuffers};
-use crate::registry::{EndpointId, MethodId, Registry, SchemaId, Segment};
+use crate::registry::{Binding, EndpointId, MethodId, Registry, SchemaId, Segment};
 use crate::wire::{HeadParser, Parsed, ResponseIds};
 use bumpalo::Bump;
 use invoke::Outcome;
 use refusal::Refusal;
 use request::Request;
 use respond::Answer;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use waiting::Waiting;
 
@@ -73,6 +75,8 @@ pub struct Engine<'d> {
     /// [`Warning::COUNT`] bits per agent row, and as many before them for callers without Agent-ID.
     warned: Box<[AtomicU64]>,
     idempotency: idempotency::Idempotency,
+    /// One per row of [`Registry::externals`]. Those with variables are nothing until these are resolved.
+    upstream_headers: Box<[Option<external::Headers>]>,
 }
 
 /// What a caller is warned of once, in the log.
@@ -120,6 +124,16 @@ struct Scratch {
     check: Vec<u8>,
     /// What the steps of a composition work in.
     nest: compose::Nest,
+    /// What carries requests to upstreams.
+    upstream: Option<Rc<dyn Upstream>>,
+}
+
+/// The endpoints that are external services, with their rows of [`Registry::externals`].
+fn externals(registry: &Registry) -> impl Iterator<Item = (&crate::registry::Endpoint, usize)> {
+    registry.endpoints.iter().filter_map(|endpoint| match endpoint.binding {
+        Binding::External(row) => Some((endpoint, row as usize)),
+        _ => None,
+    })
 }
 
 /// What the engine remembers of one connection between requests: how far a head was parsed, whether anything was
@@ -189,7 +203,7 @@ impl<'d> Engine<'d> {
             Schema::compile(registry.str(*text))
                 .map_err(|fault| EngineError(format!("a schema does not compile: {fault}")))
         };
-        Ok(Engine {
+        let engine = Engine {
             registry,
             agents,
             functions: registry.functions.iter().map(bind).collect::<Result<_, _>>()?,
@@ -197,7 +211,39 @@ impl<'d> Engine<'d> {
             log: |_| {},
             warned: (0..=agents.agents.len() * Warning::COUNT / 64 + 1).map(|_| AtomicU64::new(0)).collect(),
             idempotency: idempotency::Idempotency::new(),
-        })
+            upstream_headers: registry.externals.iter().map(|_| None).collect(),
+        };
+        Ok(engine.with_constant_headers())
+    }
+
+    /// Upstreams whose headers have no variables can be served as they are.
+    fn with_constant_headers(mut self) -> Self {
+        for (endpoint, row) in externals(self.registry) {
+            let Some(external) = self.registry.externals.get(row) else { continue };
+            if let (Some(place), Ok(headers)) = (
+                self.upstream_headers.get_mut(row),
+                external::resolve(self.registry, endpoint, external, &|_| None),
+            ) {
+                *place = Some(headers);
+            }
+        }
+        self
+    }
+
+    /// Resolves each `${VAR}` of the upstreams' headers (draft: External Service). Without this, an endpoint that needs
+    /// one fails its requests.
+    ///
+    /// # Errors
+    /// When a variable is missing or holds what no header can: the error names the endpoint's file and the variable.
+    pub fn with_variables(mut self, variable: impl Fn(&str) -> Option<String>) -> Result<Self, EngineError> {
+        for (endpoint, row) in externals(self.registry) {
+            let Some(external) = self.registry.externals.get(row) else { continue };
+            let headers = external::resolve(self.registry, endpoint, external, &variable)?;
+            if let Some(place) = self.upstream_headers.get_mut(row) {
+                *place = Some(headers);
+            }
+        }
+        Ok(self)
     }
 
     /// Sends the engine's events to `log` instead of nowhere.
@@ -382,6 +428,13 @@ impl Core {
         let mut scratch = Scratch::default();
         scratch.segments.reserve(engine.registry.router.deepest as usize + 1);
         Core { ids: ResponseIds::new(seed), scratch }
+    }
+
+    /// Reaches upstreams through this. Without, an external service cannot be reached.
+    #[must_use]
+    pub fn with_upstream(mut self, upstream: Rc<dyn Upstream>) -> Core {
+        self.scratch.upstream = Some(upstream);
+        self
     }
 }
 

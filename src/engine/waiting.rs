@@ -10,8 +10,8 @@ use super::invoke::{self, Outcome, Sinks};
 use super::refusal::Refusal;
 use super::request::Request;
 use super::respond::{self, Answer};
-use super::{Core, Engine, Now, PADDING, Scratch, Session, Trail, input};
-use crate::handler::{EndpointError, Later, OwnedHead, OwnedReply};
+use super::{Core, Engine, Now, PADDING, Scratch, Session, Trail, external, input};
+use crate::handler::{EndpointError, Exchange, Later, OwnedHead, OwnedReply};
 use crate::registry::{Endpoint, EndpointId, MethodId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -29,6 +29,8 @@ pub(super) struct Started {
 pub(super) enum Work {
     /// An asynchronous handler.
     Function(Later),
+    /// An upstream's answer; the row of [`Registry::externals`](crate::registry::Registry::externals).
+    External { exchange: Exchange, row: usize },
     /// The request that this one repeats. Should that fail, this one runs on its validated input.
     Repeat { repeat: Repeat, input: Vec<u8> },
     /// A composition that has come to a step which is waited for.
@@ -103,7 +105,12 @@ impl Engine<'_> {
             path: &waiting.path,
         };
         let request = Request::new(&head.head, &head.bytes, now);
-        self.refuse(core, waiting.first, &request, &trail, &Refusal::HandlerTimedOut, out);
+        let refusal = match waiting.started.work {
+            Work::External { .. } => Refusal::Named { name: "upstream_timeout", message: None },
+            Work::Function(_) | Work::Composition(_) | Work::Repeat { .. } => Refusal::HandlerTimedOut,
+        };
+        core.scratch.details.clear();
+        self.refuse(core, waiting.first, &request, &trail, &refusal, out);
     }
 
     /// Milliseconds that the request that waits in `session` may take from when it began to.
@@ -149,6 +156,15 @@ impl Engine<'_> {
                 Work::Composition(composition) => {
                     return compose::poll(self, scratch, request, trail, endpoint, composition, context);
                 }
+                Work::External { exchange, row } => {
+                    let Some(external) = self.registry.externals.get(*row) else {
+                        return Poll::Ready(Err(Refusal::HandlerFailed));
+                    };
+                    let Poll::Ready(ended) = exchange.as_mut().poll(context) else { return Poll::Pending };
+                    let Scratch { output, body, details, check, nest, .. } = scratch;
+                    let mut sinks = Sinks { output, body, details, check, nest, upstream: None };
+                    return Poll::Ready(external::interpret(self, &mut sinks, endpoint, external, ended));
+                }
                 Work::Repeat { repeat, input } => match repeat.poll(context, &mut scratch.body) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Claim::Repeat(status)) => return Poll::Ready(Ok(Answer::rendered(status))),
@@ -179,11 +195,11 @@ impl Engine<'_> {
         endpoint: &'r Endpoint,
         mut json: Vec<u8>,
     ) -> Result<Outcome<'r>, Refusal<'r>> {
-        let Scratch { input, output, body, details, check, nest, .. } = scratch;
+        let Scratch { input, output, body, details, check, nest, upstream, .. } = scratch;
         let len = json.len();
         json.resize(len + PADDING, 0);
         let document = input.parse(&mut json, len, usize::MAX).map_err(Refusal::Json)?;
-        let mut sinks = Sinks { output, body, details, check, nest };
+        let mut sinks = Sinks { output, body, details, check, nest, upstream: upstream.as_ref() };
         let outcome = invoke::run(self, &mut sinks, request, trail, endpoint, document.root());
         input.recycle(document);
         outcome
@@ -196,9 +212,9 @@ impl Engine<'_> {
         endpoint: &'r Endpoint,
         ended: Result<OwnedReply, EndpointError>,
     ) -> Result<Answer<'r>, Refusal<'r>> {
-        let Scratch { output, body, details, check, nest, .. } = scratch;
+        let Scratch { output, body, details, check, nest, upstream, .. } = scratch;
         details.clear();
-        let mut sinks = Sinks { output, body, details, check, nest };
+        let mut sinks = Sinks { output, body, details, check, nest, upstream: upstream.as_ref() };
         match ended {
             Ok(reply) => {
                 sinks.body.clear();

@@ -30,6 +30,7 @@ mod function;
 pub mod hotel;
 mod owned;
 mod reply;
+mod upstream;
 
 pub(crate) use context::Caller;
 pub use context::{Context, Input};
@@ -41,3 +42,4 @@ pub use function::{AsyncHandler, Asynchronous, Function, IntoHandler, Later, Pla
 pub(crate) use owned::OwnedHead;
 pub use owned::{OwnedContext, OwnedReply};
 pub use reply::Reply;
+pub use upstream::{Exchange, Upstream, UpstreamFailure, UpstreamRequest, UpstreamResponse};

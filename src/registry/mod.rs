@@ -246,7 +246,7 @@ pub enum Binding {
     Function(u32),
     /// By the recipe in this row of [`Registry::recipes`].
     Composition(u32),
-    /// By an HTTPS upstream (row of a table that a later issue adds).
+    /// By the HTTPS upstream in this row of [`Registry::externals`].
     External(u32),
 }
 
@@ -285,6 +285,37 @@ pub struct Endpoint {
     pub endpoint_warning: Text,
     /// The file it was declared in, for logs; empty for built-ins.
     pub source: Text,
+}
+
+/// An HTTPS upstream that an endpoint is bound to (draft: External Service). It is the server's own: nothing of it is in
+/// the manifest.
+#[derive(Clone, Copy, Debug)]
+pub struct External {
+    /// `https://…`, with a `{param}` for each input property that is filled in (D30).
+    pub url: Text,
+    /// The HTTP method.
+    pub method: Text,
+    /// Rows of [`Registry::pairs`]: names and values, in which a `${VAR}` is yet to be resolved.
+    pub headers: Rows,
+    /// Rows of [`Registry::pairs`]: input property and the upstream's name for it.
+    pub input_transform: Rows,
+    /// Rows of [`Registry::pairs`]: output property and the upstream's name for it.
+    pub output_transform: Rows,
+    /// Rows of [`Registry::pairs`]: HTTP status and error name.
+    pub error_map: Rows,
+    /// Milliseconds the upstream may take.
+    pub timeout_ms: u32,
+    /// Whether nothing but requests should reach for it (D30).
+    pub deferred: bool,
+}
+
+/// Two texts that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// What it is looked up by.
+    pub key: Text,
+    /// What stands for it.
+    pub value: Text,
 }
 
 /// One distinct path template with all that is declared on it, whatever the method: what 405 answers from.
@@ -416,6 +447,10 @@ pub struct Registry {
     pub step_params: Table<StepParam>,
     /// Parts of the steps' paths.
     pub step_pieces: Table<Piece>,
+    /// The upstreams of external services.
+    pub externals: Table<External>,
+    /// Entries of the upstreams' maps.
+    pub pairs: Table<Pair>,
     /// Finds method names in path segments.
     pub leak: LeakAutomaton,
     /// Operational toggles.

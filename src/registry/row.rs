@@ -2,9 +2,9 @@
 //! source of a thousand endpoints small and quick to compile. Nothing else should need them.
 
 use super::{
-    Aggregation, Binding, Builtin, Candidate, Edge, Endpoint, EndpointId, IndexedWord, KnownPath, LegacyForm,
-    Method, MethodId, Node, NodeId, Param, ParamSource, Piece, Posting, Property, Recipe, Redirect, Rows,
-    Scalar, SchemaId, Step, StepParam, Subject, Text, VerbSlot,
+    Aggregation, Binding, Builtin, Candidate, Edge, Endpoint, EndpointId, External, IndexedWord, KnownPath,
+    LegacyForm, Method, MethodId, Node, NodeId, Pair, Param, ParamSource, Piece, Posting, Property, Recipe,
+    Redirect, Rows, Scalar, SchemaId, Step, StepParam, Subject, Text, VerbSlot,
 };
 use crate::identity::{Agent, AgentId, Status};
 
@@ -117,6 +117,26 @@ pub const fn e(
         endpoint_warning,
         source,
     }
+}
+
+/// Upstream.
+#[allow(clippy::too_many_arguments, reason = "one per column")]
+pub const fn x(
+    url: Text,
+    method: Text,
+    headers: Rows,
+    input_transform: Rows,
+    output_transform: Rows,
+    error_map: Rows,
+    timeout_ms: u32,
+    deferred: bool,
+) -> External {
+    External { url, method, headers, input_transform, output_transform, error_map, timeout_ms, deferred }
+}
+
+/// Pair.
+pub const fn kv(key: Text, value: Text) -> Pair {
+    Pair { key, value }
 }
 
 /// Built-in binding.

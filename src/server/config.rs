@@ -2,6 +2,7 @@
 
 use super::connection::Wait;
 use super::tls::Certificates;
+use super::upstream::UpstreamRoots;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -116,6 +117,8 @@ pub struct ServerConfig {
     pub timeouts: Timeouts,
     /// What clients are shown. Without, the server speaks plaintext, which is for tests and for loopback.
     pub tls: Option<Certificates>,
+    /// Who may vouch for the upstreams of external services. Without, the authorities that the system trusts.
+    pub upstream_roots: Option<UpstreamRoots>,
 }
 
 impl Default for ServerConfig {
@@ -127,6 +130,7 @@ impl Default for ServerConfig {
             max_connections: 100_000,
             timeouts: Timeouts::default(),
             tls: None,
+            upstream_roots: None,
         }
     }
 }

@@ -29,6 +29,7 @@ mod signal;
 mod slots;
 mod thread;
 mod tls;
+mod upstream;
 #[cfg(target_os = "linux")]
 mod uring;
 mod wake;
@@ -43,6 +44,7 @@ pub use control::Stats;
 pub use listen::{ListenError, is_loopback};
 pub use probe::{Probe, probe};
 pub use tls::{Certificates, TlsError};
+pub use upstream::{RootsError, Sleep, UpstreamRoots, sleep};
 
 use self::control::Control;
 use self::gate::Gate;
@@ -128,7 +130,16 @@ pub fn serve_and_reload(
 /// # Errors
 /// When it cannot start.
 pub fn start(engine: &'static Engine<'static>, config: &ServerConfig) -> Result<Running, ServeError> {
-    start_with(move |seed| EngineService::new(engine, seed), config)
+    let upstreams = !engine.registry().externals.is_empty();
+    let roots = match &config.upstream_roots {
+        None if upstreams => Some(UpstreamRoots::system_and(None)),
+        roots => roots.clone().map(Ok),
+    };
+    let roots = roots.transpose().map_err(|cause| ServeError::System {
+        what: "reading the system's certificate authorities",
+        cause: io::Error::other(cause),
+    })?;
+    start_with(move |seed| EngineService::new(engine, seed, roots.as_ref()), config)
 }
 
 fn start_with<F, S>(make: F, config: &ServerConfig) -> Result<Running, ServeError>

@@ -1,6 +1,8 @@
 //! What a connection asks for answers: the engine, or a toy in the tests.
 
+use super::upstream::{Transport, UpstreamRoots};
 use crate::engine::{Core, Engine, Now, Session, Step};
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 /// Answers requests for all connections of one core.
@@ -54,8 +56,13 @@ pub(super) struct EngineService<'e> {
 
 impl<'e> EngineService<'e> {
     /// `seed` must be random.
-    pub(super) fn new(engine: &'e Engine<'e>, seed: u64) -> Self {
-        EngineService { engine, core: Core::new(engine, seed) }
+    pub(super) fn new(engine: &'e Engine<'e>, seed: u64, roots: Option<&UpstreamRoots>) -> Self {
+        let core = Core::new(engine, seed);
+        let core = match roots {
+            Some(roots) => core.with_upstream(Rc::new(Transport::new(roots))),
+            None => core,
+        };
+        EngineService { engine, core }
     }
 }
 

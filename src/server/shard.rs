@@ -12,6 +12,7 @@ use super::gate::{Gate, WAKER};
 use super::service::Service;
 use super::slots::{NEVER, Slots};
 use super::tls::{Certificates, Records, Tls};
+use super::upstream::{Installed, REACTOR};
 use super::wake::WakeList;
 use crate::engine::Now;
 use mio::net::TcpStream;
@@ -52,6 +53,9 @@ pub(super) struct Shard<'g, S: Service> {
     expired: Vec<u32>,
     wakes: Arc<WakeList>,
     woken: Vec<u32>,
+    /// What handlers await besides their connections.
+    reactor: Installed,
+    reactor_woken: bool,
     driver: Driver<S>,
     control: Arc<Control>,
     /// What clients are shown.
@@ -72,17 +76,20 @@ impl<'g, S: Service> Shard<'g, S> {
         control: Arc<Control>,
         timeouts: Timeouts,
         tls: Option<Certificates>,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let clock = Clock::start();
         let tick = TICK.min(timeouts.shortest() / 4).max(Duration::from_millis(1));
         gate.reset();
-        Shard {
+        let wakes = WakeList::new(Arc::clone(&control), core);
+        Ok(Shard {
+            reactor: Installed::new(gate.poll.registry(), &wakes)?,
+            reactor_woken: false,
             gate,
             events: Events::with_capacity(EVENTS),
             slots: Slots::new(),
             queue: VecDeque::new(),
             expired: Vec::new(),
-            wakes: WakeList::new(Arc::clone(&control), core),
+            wakes,
             woken: Vec::new(),
             driver: Driver {
                 buffers: Buffers::new(service.request_limit()),
@@ -97,7 +104,7 @@ impl<'g, S: Service> Shard<'g, S> {
             tick,
             clock,
             grace_ends: None,
-        }
+        })
     }
 
     /// Something to watch for readiness instead of blocking in [`turn`](Self::turn).
@@ -108,11 +115,14 @@ impl<'g, S: Service> Shard<'g, S> {
 
     /// How long nothing needs to be done unless an event comes; `None` for ever.
     pub(super) fn patience(&self) -> Option<Duration> {
-        if !self.queue.is_empty() {
+        if !self.queue.is_empty() || self.reactor_woken {
             return Some(Duration::ZERO);
         }
         let tick = (!self.slots.is_empty()).then_some(self.next_tick);
-        let due = [tick, self.gate.due(), self.grace_ends].into_iter().flatten().min()?;
+        let due = [tick, self.gate.due(), self.grace_ends, self.reactor.next_deadline()]
+            .into_iter()
+            .flatten()
+            .min()?;
         Some(due.saturating_duration_since(Instant::now()))
     }
 
@@ -124,7 +134,12 @@ impl<'g, S: Service> Shard<'g, S> {
         }
         self.driver.now = self.clock.unix;
         self.note_events();
+        self.reactor.fire(self.clock.now);
         self.note_wakes();
+        if std::mem::take(&mut self.reactor_woken) {
+            self.reactor.run();
+            self.note_wakes();
+        }
         self.keep_gate();
         let busy = !self.queue.is_empty();
         for _ in 0..self.queue.len() {
@@ -145,7 +160,7 @@ impl<'g, S: Service> Shard<'g, S> {
     fn note_events(&mut self) {
         for event in &self.events {
             let token = event.token();
-            if token == WAKER || self.gate.note(token) {
+            if token == WAKER || self.gate.note(token) || self.reactor.note(event) {
                 continue;
             }
             let index = token.0 as u32;
@@ -159,6 +174,7 @@ impl<'g, S: Service> Shard<'g, S> {
     fn note_wakes(&mut self) {
         self.wakes.drain(&mut self.woken);
         for index in self.woken.drain(..) {
+            self.reactor_woken |= index == REACTOR;
             if let Some(peer) = self.slots.get_mut(index) {
                 peer.woken = true;
                 enqueue(&mut self.queue, index, peer);

@@ -66,7 +66,7 @@ where
             }
         };
         let (control, tls) = (Arc::clone(&self.control), self.tls.clone());
-        let mut shard = Shard::new(self.index, &mut self.gate, service, control, self.timeouts, tls);
+        let mut shard = Shard::new(self.index, &mut self.gate, service, control, self.timeouts, tls)?;
         match self.runtime {
             #[cfg(target_os = "linux")]
             Runtime::Uring => {

@@ -5,8 +5,10 @@ pub mod scenarios;
 pub mod templates;
 
 use agtp::engine::{Core, Engine, Function, Now, PADDING, Session, Step};
+use agtp::handler::Upstream;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::task::{Context, Poll, Waker};
 
@@ -25,7 +27,10 @@ pub fn sample() -> &'static Engine<'static> {
 /// An engine for a deployment directory, which must be free of faults. It lives as long as the test process.
 pub fn engine_of(dir: &Path, functions: &[Function]) -> Engine<'static> {
     let names: Vec<&str> = functions.iter().map(Function::name).collect();
-    let reading = agtp::compiler::read(dir, &agtp::compiler::ReadOptions { known_functions: Some(&names) });
+    let reading = agtp::compiler::read(
+        dir,
+        &agtp::compiler::ReadOptions { known_functions: Some(&names), ..Default::default() },
+    );
     assert!(reading.report.errors() == 0, "{}", reading.report);
     let deployment = reading.deployment.expect("a usable deployment");
     let compiled = Box::leak(Box::new(agtp::compiler::lower(&deployment, &times()).expect("tables")));
@@ -159,6 +164,12 @@ impl<'e> Wire<'e> {
     /// A new connection.
     pub fn new(engine: &'e Engine<'e>) -> Self {
         Wire { engine, core: Core::new(engine, 7), session: Session::new(), input: Vec::new(), closed: false }
+    }
+
+    /// Reaches upstreams through this.
+    pub fn through(mut self, upstream: Rc<dyn Upstream>) -> Self {
+        self.core = self.core.with_upstream(upstream);
+        self
     }
 
     /// Sends bytes and gives the bytes of the answers they complete.

@@ -12,6 +12,7 @@ mod authority;
 mod builtins;
 mod compositions;
 mod discover;
+mod external;
 mod handlers;
 mod input;
 mod paths;

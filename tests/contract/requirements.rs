@@ -119,7 +119,7 @@ fn reading(files: &[(&str, &str)]) -> (String, bool) {
     let folder = Folder::with(files);
     let names: Vec<_> = common::functions().iter().map(|function| function.name().to_owned()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let options = agtp::compiler::ReadOptions { known_functions: Some(&names) };
+    let options = agtp::compiler::ReadOptions { known_functions: Some(&names), ..Default::default() };
     let reading = agtp::compiler::read(folder.path(), &options);
     (reading.report.to_string(), reading.deployment.is_some())
 }

@@ -17,4 +17,5 @@ mod framing;
 mod handlers;
 mod rig;
 mod start;
+mod upstreams;
 mod waiting;

@@ -28,6 +28,8 @@ pub(super) fn registry(registry: &Registry) -> Fields {
         ("steps", borrowed("STEPS")),
         ("step_params", borrowed("STEP_PARAMS")),
         ("step_pieces", borrowed("STEP_PIECES")),
+        ("externals", borrowed("EXTERNALS")),
+        ("pairs", borrowed("PAIRS")),
         (
             "leak",
             "LeakAutomaton { next: Borrowed(&LEAK_NEXT), accepting: Borrowed(&LEAK_ACCEPTING) }".to_owned(),

@@ -93,6 +93,8 @@ fn registry_tables(source: &mut Source, registry: &Registry) {
     source.table("STEPS", "Step", registry.steps.iter().map(rows::step));
     source.table("STEP_PARAMS", "StepParam", registry.step_params.iter().map(rows::step_param));
     source.table("STEP_PIECES", "Piece", registry.step_pieces.iter().map(rows::piece));
+    source.table("EXTERNALS", "External", registry.externals.iter().map(rows::external));
+    source.table("PAIRS", "Pair", registry.pairs.iter().map(rows::pair));
     source.table("LEAK_NEXT", "u16", registry.leak.next.iter().map(u16::to_string));
     source.table("LEAK_ACCEPTING", "u64", registry.leak.accepting.iter().map(|word| format!("{word:#x}")));
     source.table("HEADS", "Text", registry.heads.iter().map(rows::text));

@@ -2,8 +2,9 @@
 
 use crate::identity::Agent;
 use crate::registry::{
-    Binding, Candidate, Edge, Endpoint, IndexedWord, KnownPath, Method, Node, Param, ParamSource,
-    PerfectHash, Piece, Property, Recipe, Redirect, Rows, Step, StepParam, Subject, Text, VerbSlot,
+    Binding, Candidate, Edge, Endpoint, External, IndexedWord, KnownPath, Method, Node, Pair, Param,
+    ParamSource, PerfectHash, Piece, Property, Recipe, Redirect, Rows, Step, StepParam, Subject, Text,
+    VerbSlot,
 };
 
 pub(super) fn text(text: &Text) -> String {
@@ -128,6 +129,24 @@ pub(super) fn piece(row: &Piece) -> String {
         Piece::Literal(literal) => format!("pl({})", text(literal)),
         Piece::Param(param) => format!("pp({param})"),
     }
+}
+
+pub(super) fn external(row: &External) -> String {
+    format!(
+        "x({},{},{},{},{},{},{},{})",
+        text(&row.url),
+        text(&row.method),
+        rows(&row.headers),
+        rows(&row.input_transform),
+        rows(&row.output_transform),
+        rows(&row.error_map),
+        row.timeout_ms,
+        row.deferred,
+    )
+}
+
+pub(super) fn pair(row: &Pair) -> String {
+    format!("kv({},{})", text(&row.key), text(&row.value))
 }
 
 pub(super) fn known_path(row: &KnownPath) -> String {

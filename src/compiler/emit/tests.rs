@@ -1,5 +1,6 @@
 use super::*;
 use crate::catalog::Catalog;
+use crate::compiler::ir::{ExternalDecl, HandlerDecl};
 use crate::compiler::lower;
 use crate::compiler::lower::fixture::{agent, deployment, endpoint, times};
 
@@ -11,8 +12,18 @@ fn small() -> Compiled {
     book.input_schema["properties"]["nights"] = serde_json::json!({"type": "integer"});
     book.description = "Says \"\u{e9}t\u{e9}\" and \\ back.".to_owned();
     let mut echo = endpoint("FETCH", "/a/long-segment-name");
-    echo.handler = crate::compiler::ir::HandlerDecl::Function("echo".to_owned());
-    let mut deployment = deployment(vec![book, echo]);
+    echo.handler = HandlerDecl::Function("echo".to_owned());
+    let mut quote = endpoint("FETCH", "/quotes/{id}");
+    quote.handler = HandlerDecl::External(Box::new(ExternalDecl {
+        url: "https://quotes.example/v1/{id}".to_owned(),
+        method: "GET".to_owned(),
+        headers: vec![("Authorization".to_owned(), "Bearer ${TOKEN}".to_owned())],
+        output_transform: vec![("price".to_owned(), "amount".to_owned())],
+        error_map: vec![("404".to_owned(), "no_quote".to_owned())],
+        deferred: true,
+        ..ExternalDecl::default()
+    }));
+    let mut deployment = deployment(vec![book, echo, quote]);
     deployment.catalog.verbs.retain(|verb| ["BOOK", "FETCH"].contains(&verb.name.as_str()));
     deployment.settings.methods.redirects.push(crate::compiler::ir::RedirectDecl {
         from_method: "BOOK".to_owned(),

@@ -5,8 +5,10 @@ use super::floor;
 use super::methods::{Names, warning_line};
 use super::schemas::{constrains_objects, converted_properties, property_scalar};
 use super::text::{Interner, index};
-use crate::compiler::ir::{Deprecation, EndpointDecl, HandlerDecl, TemplateSegment};
-use crate::registry::{Binding, Builtin, Endpoint, MethodId, Param, Property, Rows, SchemaId, Text};
+use crate::compiler::ir::{Deprecation, EndpointDecl, ExternalDecl, HandlerDecl, TemplateSegment};
+use crate::registry::{
+    Binding, Builtin, Endpoint, External, MethodId, Pair, Param, Property, Rows, SchemaId, Text,
+};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -22,7 +24,8 @@ pub(super) struct EndpointTables {
     pub(super) functions: Vec<FunctionUse>,
     /// Names of the recipes in use, in binding order.
     pub(super) recipes: Vec<String>,
-    upstreams: u32,
+    pub(super) externals: Vec<External>,
+    pub(super) pairs: Vec<Pair>,
     /// By where the schema's text starts.
     schema_ids: HashMap<u32, SchemaId>,
     function_rows: HashMap<String, u32>,
@@ -46,7 +49,7 @@ impl EndpointTables {
             // The declaration was checked, so its method has a row.
             method: names.id(&decl.method).unwrap_or(MethodId(0)),
             path: text.add(&decl.path.text),
-            binding: entry.builtin.map_or_else(|| self.binding(decl), Binding::Builtin),
+            binding: entry.builtin.map_or_else(|| self.binding(decl, text), Binding::Builtin),
             params: self.path_params(decl, text),
             properties: self.converted(decl, text),
             input: self.schema(&decl.input_schema, text),
@@ -58,14 +61,14 @@ impl EndpointTables {
             anonymous: entry.builtin.is_some_and(is_discovery),
             changes_state: floor
                 .map_or(decl.semantic.impact != "informational", |floor| floor.changes_state()),
-            timeout_ms: decl.timeout_ms,
+            timeout_ms: patience_ms(decl),
             endpoint_warning: text.add(&decl.deprecated.as_ref().map(endpoint_warning).unwrap_or_default()),
             source: text.add(&decl.source.file),
         };
         self.endpoints.push(endpoint);
     }
 
-    fn binding(&mut self, decl: &EndpointDecl) -> Binding {
+    fn binding(&mut self, decl: &EndpointDecl, text: &mut Interner) -> Binding {
         match &decl.handler {
             HandlerDecl::Function(name) => Binding::Function(self.function(name, &decl.source.file)),
             HandlerDecl::Composition(recipe) => {
@@ -76,11 +79,32 @@ impl EndpointTables {
                 });
                 Binding::Composition(index(row))
             }
-            HandlerDecl::External(_) => {
-                self.upstreams += 1;
-                Binding::External(self.upstreams - 1)
+            HandlerDecl::External(external) => {
+                let row = self.external(external, decl.timeout_ms, text);
+                self.externals.push(row);
+                Binding::External(index(self.externals.len() - 1))
             }
         }
+    }
+
+    fn external(&mut self, decl: &ExternalDecl, timeout_ms: u32, text: &mut Interner) -> External {
+        External {
+            url: text.add(&decl.url),
+            method: text.add(&decl.method),
+            headers: self.pairs(&decl.headers, text),
+            input_transform: self.pairs(&decl.input_transform, text),
+            output_transform: self.pairs(&decl.output_transform, text),
+            error_map: self.pairs(&decl.error_map, text),
+            timeout_ms,
+            deferred: decl.deferred,
+        }
+    }
+
+    fn pairs(&mut self, pairs: &[(String, String)], text: &mut Interner) -> Rows {
+        let start = index(self.pairs.len());
+        self.pairs
+            .extend(pairs.iter().map(|(key, value)| Pair { key: text.add(key), value: text.add(value) }));
+        Rows { start, end: index(self.pairs.len()) }
     }
 
     fn function(&mut self, name: &str, file: &str) -> u32 {
@@ -117,6 +141,15 @@ impl EndpointTables {
             self.schemas.push(compact);
             SchemaId(index(self.schemas.len() - 1))
         })
+    }
+}
+
+/// How long an answer is waited for. An upstream has its own time, and the transport a second more to say that it is
+/// over.
+fn patience_ms(decl: &EndpointDecl) -> u32 {
+    match decl.handler {
+        HandlerDecl::External(_) => decl.timeout_ms.saturating_add(1000),
+        _ => decl.timeout_ms,
     }
 }
 

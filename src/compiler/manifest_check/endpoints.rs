@@ -6,7 +6,7 @@ use crate::compiler::check::schema::{self, SchemaChecker};
 use crate::compiler::check::vocabulary::Vocabulary;
 use crate::compiler::check::{ambiguity, path};
 use crate::compiler::ir::{Template, TemplateSegment};
-use crate::compiler::read::handler::UPSTREAM_ERRORS;
+use crate::compiler::read::external::UPSTREAM_ERRORS;
 use crate::compiler::rules;
 use crate::identity::is_scope;
 use serde_json::Value;

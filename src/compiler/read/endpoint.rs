@@ -80,7 +80,8 @@ fn endpoint(block: &Block<'_>, context: &Context<'_>) -> Candidate {
     let deprecated = block.get("deprecated").and_then(|entry| deprecation(&entry, context));
     let handler_block = block.require("handler").and_then(|entry| entry.table());
     let timeout_ms = handler_block.as_ref().map(handler::timeout_ms);
-    let handler = handler(handler_block.as_ref(), &errors, input_schema.as_ref(), context);
+    let schemas = handler::Schemas { input: input_schema.as_ref(), output: output_schema.as_ref() };
+    let handler = handler(handler_block.as_ref(), &errors, schemas, context);
     let recipe = recipe(block, handler.as_ref());
     let decl = || {
         Some(EndpointDecl {
@@ -106,11 +107,11 @@ fn endpoint(block: &Block<'_>, context: &Context<'_>) -> Candidate {
 fn handler(
     block: Option<&Block<'_>>,
     errors: &[String],
-    input: Option<&Value>,
+    schemas: handler::Schemas<'_>,
     context: &Context<'_>,
 ) -> Option<HandlerDecl> {
     let errors: Vec<_> = errors.iter().map(String::as_str).collect();
-    handler::read(block?, &errors, input, context)
+    handler::read(block?, &errors, schemas, context)
 }
 
 /// The recipe that a composition names, and where.

@@ -1,27 +1,24 @@
 //! The handler binding of an endpoint (draft: Handler Binding).
 
 use super::Context;
-use super::document::{Block, Entry};
+use super::document::Block;
+use super::external;
 use crate::compiler::ir::HandlerDecl;
 use crate::compiler::{rules, suggest};
 use serde_json::Value;
 
-/// What every external service must be able to answer (draft: External Service).
-pub(in crate::compiler) const UPSTREAM_ERRORS: [&str; 5] = [
-    "upstream_timeout",
-    "upstream_connection_error",
-    "upstream_malformed_response",
-    "upstream_authentication_failed",
-    "upstream_error",
-];
+/// The endpoint's input and output schema, as far as they are sound.
+#[derive(Clone, Copy)]
+pub(super) struct Schemas<'s> {
+    pub(super) input: Option<&'s Value>,
+    pub(super) output: Option<&'s Value>,
+}
 
-const UPSTREAM_METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
-
-/// Reads `[endpoint.handler]`. `errors` are the endpoint's error names, `input` its input schema.
+/// Reads `[endpoint.handler]`. `errors` are the endpoint's error names.
 pub(super) fn read(
     block: &Block<'_>,
     errors: &[&str],
-    input: Option<&Value>,
+    schemas: Schemas<'_>,
     context: &Context<'_>,
 ) -> Option<HandlerDecl> {
     let kinds = ["registered_function", "composition", "external_service"];
@@ -29,11 +26,7 @@ pub(super) fn read(
     match entry.one_of(&kinds, &rules::HANDLER_TYPE)? {
         "registered_function" => function(block, context),
         "composition" => composition(block, errors, context),
-        _ => {
-            let handler = external(block, errors, input);
-            not_served_yet(&entry, "external_service");
-            handler
-        }
+        _ => external::read(block, errors, schemas, context),
     }
 }
 
@@ -52,13 +45,7 @@ pub(super) fn timeout_ms(block: &Block<'_>) -> u32 {
     ((seconds * 1000.0) as u32).max(1)
 }
 
-/// An endpoint that nothing would answer is refused rather than left silent.
-fn not_served_yet(entry: &Entry<'_>, kind: &str) {
-    let message = format!("this version does not serve {kind} handlers yet");
-    entry.fault(&rules::HANDLER_NOT_SERVED, message, "bind a registered_function until it does");
-}
-
-fn require_errors(block: &Block<'_>, errors: &[&str], required: &[&str], kind: &str) {
+pub(super) fn require_errors(block: &Block<'_>, errors: &[&str], required: &[&str], kind: &str) {
     for name in required.iter().filter(|name| !errors.contains(name)) {
         let message = format!("{kind} endpoints must declare the error \"{name}\"");
         block.fault(&rules::ERROR_REQUIRED, message, format!("add \"{name}\" to the endpoint's errors"));
@@ -97,7 +84,7 @@ fn normalise(function: &str) -> String {
     function.replace('.', "::")
 }
 
-fn is_identifier(part: &str) -> bool {
+pub(super) fn is_identifier(part: &str) -> bool {
     !part.is_empty()
         && !part.starts_with(|first: char| first.is_ascii_digit())
         && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -117,114 +104,4 @@ fn composition(block: &Block<'_>, errors: &[&str], context: &Context<'_>) -> Opt
         entry.fault(&rules::UNKNOWN_RECIPE, format!("there is no recipe \"{name}\""), help);
     }
     Some(HandlerDecl::Composition(name.to_owned()))
-}
-
-fn external(block: &Block<'_>, errors: &[&str], input: Option<&Value>) -> Option<HandlerDecl> {
-    block.only(&[
-        "type",
-        "url",
-        "method",
-        "headers",
-        "input_transform",
-        "output_transform",
-        "error_map",
-        "timeout_seconds",
-        "deferred",
-    ]);
-    require_errors(block, errors, &UPSTREAM_ERRORS, "external_service");
-    if let Some(entry) = block.require("url") {
-        url(&entry, input);
-    }
-    if let Some(entry) = block.require("method") {
-        entry.one_of(&UPSTREAM_METHODS, &rules::UPSTREAM_METHOD);
-    }
-    for header in entries(block, "headers") {
-        check_header(&header);
-    }
-    for transform in ["input_transform", "output_transform"] {
-        entries(block, transform).iter().for_each(|entry| _ = entry.text());
-    }
-    for entry in entries(block, "error_map") {
-        error_map(&entry, errors);
-    }
-    block.get("deferred").map(|entry| entry.boolean());
-    Some(HandlerDecl::External(block.to_json()))
-}
-
-fn entries<'d>(block: &Block<'d>, key: &str) -> Vec<Entry<'d>> {
-    block.get(key).and_then(|entry| entry.table()).map(|table| table.entries()).unwrap_or_default()
-}
-
-/// An https url with a host; `{param}` in its path is filled from the input (D30).
-fn url(entry: &Entry<'_>, input: Option<&Value>) {
-    let Some(url) = entry.text() else { return };
-    let Some(rest) = url.strip_prefix("https://") else {
-        let message = format!("upstream \"{url}\" is not https");
-        entry.fault(&rules::UPSTREAM_URL, message, "an upstream is reached over https:// only");
-        return;
-    };
-    let host = rest.split(['/', '?', '#']).next().unwrap_or("");
-    let host_char = |letter: char| letter.is_ascii_alphanumeric() || "-.:[]".contains(letter);
-    if host.is_empty() || !host.chars().all(host_char) {
-        let message = format!("upstream \"{url}\" has no plain host");
-        entry.fault(
-            &rules::UPSTREAM_URL,
-            message,
-            "write https://host/path, without user name or parameters in the host",
-        );
-    }
-    if !rest.bytes().all(|byte| byte.is_ascii_graphic()) || rest.contains('#') {
-        let message = format!("upstream \"{url}\" holds a character no url has");
-        entry.fault(&rules::UPSTREAM_URL, message, "percent-encode it; a fragment is never sent");
-    }
-    for name in url_parameters(rest) {
-        let properties = input.and_then(|input| input.get("properties"));
-        if properties.is_some_and(|properties| properties.get(name).is_none()) {
-            let message = format!("url parameter {{{name}}} is no input property");
-            entry.fault(&rules::UPSTREAM_URL, message, format!("declare \"{name}\" as an input field"));
-        }
-    }
-}
-
-fn url_parameters(url: &str) -> impl Iterator<Item = &str> {
-    url.split('{').skip(1).map(|rest| rest.split('}').next().unwrap_or(rest))
-}
-
-fn check_header(entry: &Entry<'_>) {
-    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if entry.key.is_empty() || !entry.key.bytes().all(token) {
-        let message = format!("\"{}\" is no header name", entry.key);
-        entry.fault(&rules::UPSTREAM_HEADER, message, "use letters, digits and \"-\"");
-    }
-    let Some(value) = entry.string() else { return };
-    if !value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
-        let message = format!("the value of {} cannot be sent", entry.key);
-        entry.fault(&rules::UPSTREAM_HEADER, message, "use printable ASCII");
-    }
-    if !placeholders_are_whole(value) {
-        let message = format!("the value of {} has a malformed placeholder", entry.key);
-        entry.fault(
-            &rules::UPSTREAM_PLACEHOLDER,
-            message,
-            "write ${NAME}, a name of letters, digits and \"_\"",
-        );
-    }
-}
-
-/// Whether each `${` begins a `${NAME}`.
-fn placeholders_are_whole(value: &str) -> bool {
-    value.split("${").skip(1).all(|rest| rest.split_once('}').is_some_and(|(name, _)| is_identifier(name)))
-}
-
-fn error_map(entry: &Entry<'_>, errors: &[&str]) {
-    let status = entry.key.parse::<u16>().ok().filter(|_| entry.key.len() == 3);
-    if !status.is_some_and(|status| (100..600).contains(&status)) {
-        let message = format!("\"{}\" is no HTTP status", entry.key);
-        entry.fault(&rules::UPSTREAM_ERROR_MAP, message, "write three digits in quotes, as in \"404\"");
-    }
-    let Some(name) = entry.text() else { return };
-    if !errors.contains(&name) {
-        let message = format!("error_map names \"{name}\", which the endpoint does not declare");
-        entry.fault(&rules::UPSTREAM_ERROR_MAP, message, format!("add \"{name}\" to the endpoint's errors"));
-    }
 }

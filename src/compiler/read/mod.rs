@@ -7,6 +7,7 @@ mod agents;
 mod compositions;
 mod document;
 mod endpoint;
+pub(super) mod external;
 mod files;
 pub(super) mod handler;
 mod impact;
@@ -39,6 +40,9 @@ pub struct ReadOptions<'o> {
     /// The registered functions. With them, a name that none has is a fault; without, the Rust compiler is the one to
     /// say so.
     pub known_functions: Option<&'o [&'o str]>,
+    /// Whether the environment has a variable. With it, a `${VAR}` that it has not is a fault (draft: External Service).
+    /// A deployment is compiled elsewhere than it is served, so that it is asked at start only.
+    pub has_variable: Option<fn(&str) -> bool>,
 }
 
 /// What became of a deployment directory.

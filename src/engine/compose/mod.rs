@@ -61,7 +61,7 @@ pub(super) fn run<'r>(
     input: Value<'_>,
 ) -> Result<Outcome<'r>, Refusal<'r>> {
     let composing = Composing::of(engine, request, trail, endpoint, recipe)?;
-    let mut level = enter(engine, endpoint, sinks.nest)?;
+    let mut level = enter(engine, endpoint, sinks)?;
     level.state.begin(engine.registry, composing.recipe, input);
     let Level { scratch, state } = &mut *level;
     let outcome = match composing.go_on(scratch, state, sinks) {
@@ -87,13 +87,13 @@ pub(super) fn poll<'r>(
     composition: &mut Composition,
     context: &mut Context<'_>,
 ) -> Poll<Result<Answer<'r>, Refusal<'r>>> {
-    let Scratch { output, body, details, check, nest, .. } = scratch;
-    let mut sinks = Sinks { output, body, details, check, nest };
+    let Scratch { output, body, details, check, nest, upstream, .. } = scratch;
+    let mut sinks = Sinks { output, body, details, check, nest, upstream: upstream.as_ref() };
     let composing = match Composing::of(engine, request, trail, endpoint, composition.recipe) {
         Ok(composing) => composing,
         Err(refusal) => return Poll::Ready(Err(refusal)),
     };
-    let mut level = match enter(engine, endpoint, sinks.nest) {
+    let mut level = match enter(engine, endpoint, &mut sinks) {
         Ok(level) => level,
         Err(refusal) => return Poll::Ready(Err(refusal)),
     };
@@ -122,8 +122,12 @@ pub(super) fn poll<'r>(
 
 /// The buffers for the steps of a composition, unless it is nested too deep: what a templated step leads to is only
 /// known now.
-fn enter<'r>(engine: &Engine<'_>, endpoint: &Endpoint, nest: &mut Nest) -> Result<Box<Level>, Refusal<'r>> {
-    nest.enter(engine.registry.policies.nesting()).ok_or_else(|| {
+fn enter<'r>(
+    engine: &Engine<'_>,
+    endpoint: &Endpoint,
+    sinks: &mut Sinks<'_>,
+) -> Result<Box<Level>, Refusal<'r>> {
+    sinks.nest.enter(engine.registry.policies.nesting(), sinks.upstream).ok_or_else(|| {
         invoke::log_failure(
             engine,
             endpoint,

@@ -1,9 +1,11 @@
 //! What a composition keeps from step to step, and where its steps work.
 
 use crate::engine::Scratch;
+use crate::handler::Upstream;
 use crate::json::Value;
 use crate::registry::{ParamSource, Recipe, Registry};
 use std::ops::Range;
+use std::rc::Rc;
 
 /// The buffers for compositions at one level of nesting: made when they are first needed, kept for the next request.
 #[derive(Default)]
@@ -23,13 +25,14 @@ pub(super) struct Level {
 
 impl Nest {
     /// The level below; nothing if that is deeper than `most`.
-    pub(super) fn enter(&mut self, most: u32) -> Option<Box<Level>> {
+    pub(super) fn enter(&mut self, most: u32, upstream: Option<&Rc<dyn Upstream>>) -> Option<Box<Level>> {
         if self.depth >= most {
             return None;
         }
         Some(self.level.take().unwrap_or_else(|| {
             let nest = Nest { depth: self.depth + 1, level: None };
-            Box::new(Level { scratch: Scratch { nest, ..Scratch::default() }, state: State::default() })
+            let scratch = Scratch { nest, upstream: upstream.cloned(), ..Scratch::default() };
+            Box::new(Level { scratch, state: State::default() })
         }))
     }
 

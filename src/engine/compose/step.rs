@@ -105,12 +105,13 @@ impl<'r> Composing<'_, '_, 'r> {
         self.write_input(scratch, state, step, text);
         let len = text.len();
         text.resize(len + PADDING, 0);
-        let Scratch { bump, segments, input: tape, output, body, details, check, nest, .. } = scratch;
+        let Scratch { bump, segments, input: tape, output, body, details, check, nest, upstream, .. } =
+            scratch;
         let mut document = tape.parse(text, len, usize::MAX).map_err(Refusal::Json)?;
         input::merge_path(engine, bump, segments, trail.path, endpoint, &mut document);
         let valid = engine.schema(endpoint.input).is_some_and(|schema| schema.is_valid(document.root()));
         let outcome = if valid {
-            let mut sinks = Sinks { output, body, details, check, nest };
+            let mut sinks = Sinks { output, body, details, check, nest, upstream: upstream.as_ref() };
             invoke::run(engine, &mut sinks, self.request, trail, endpoint, document.root())
         } else {
             Err(invoke::input_invalid(engine, endpoint, document.root()))
