@@ -88,6 +88,7 @@ pub(super) fn prepare<'r>(
         add_header(&mut headers, "Content-Type", "application/json");
     }
     add_header(&mut headers, "Accept", "application/json");
+    add_header(&mut headers, "User-Agent", concat!("agtp/", env!("CARGO_PKG_VERSION")));
     Ok(UpstreamRequest {
         method: method.to_owned(),
         url,
@@ -171,8 +172,11 @@ fn push_encoded(url: &mut String, text: &str) {
     }
 }
 
-/// Appends a property to the query; an array once for each element.
+/// Appends a property to the query; an array once for each element, null not at all.
 fn add_query(url: &mut String, name: &str, value: Value<'_>) {
+    if value.is_null() {
+        return;
+    }
     if value.as_array().is_some() {
         return value.elements().for_each(|element| add_one(url, name, element));
     }
@@ -223,10 +227,11 @@ pub(super) fn interpret<'r>(
     invoke::checked(engine, sinks, endpoint, Status::Ok).map_err(|_| named("upstream_malformed_response"))
 }
 
-/// The error that an upstream's status stands for.
+/// The error that an upstream's status stands for. A redirect is nothing else, whatever a map says (D30).
 fn error_of<'r>(registry: &'r Registry, external: &External, status: u16) -> &'r str {
     let mapped = pairs(registry, external.error_map).find(|(key, _)| key.parse() == Ok(status));
     match (mapped, status) {
+        (_, 300..=399) => "upstream_error",
         (Some((_, name)), _) => name,
         (None, 401 | 403) => "upstream_authentication_failed",
         (None, _) => "upstream_error",

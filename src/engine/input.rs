@@ -159,10 +159,11 @@ fn check_content_type<'r>(request: &Request<'r>, body_len: usize) -> Result<(), 
 }
 
 pub(super) fn is_json(content_type: &str) -> bool {
-    let media = content_type.split(';').next().unwrap_or("").trim_ascii();
-    let suffix =
-        |end: &str| media.len() > end.len() && media[media.len() - end.len()..].eq_ignore_ascii_case(end);
-    media.eq_ignore_ascii_case("application/json") || (suffix("+json") && media.contains('/'))
+    let media = content_type.split(';').next().unwrap_or("").trim_ascii().as_bytes();
+    let suffix = |end: &[u8]| {
+        media.len() > end.len() && media.last_chunk::<5>().is_some_and(|last| last.eq_ignore_ascii_case(end))
+    };
+    media.eq_ignore_ascii_case(b"application/json") || (suffix(b"+json") && media.contains(&b'/'))
 }
 
 #[inline]
@@ -323,7 +324,15 @@ mod tests {
         ] {
             assert!(is_json(yes), "{yes}");
         }
-        for no in ["", "text/plain", "application/jsonp", "+json", "application/xml", "json"] {
+        for no in [
+            "",
+            "text/plain",
+            "application/jsonp",
+            "+json",
+            "application/xml",
+            "json",
+            "text/\u{e9}\u{e9}\u{e9}",
+        ] {
             assert!(!is_json(no), "{no}");
         }
     }

@@ -160,7 +160,12 @@ impl Engine<'_> {
                     let Some(external) = self.registry.externals.get(*row) else {
                         return Poll::Ready(Err(Refusal::HandlerFailed));
                     };
-                    let Poll::Ready(ended) = exchange.as_mut().poll(context) else { return Poll::Pending };
+                    let polled = catch_unwind(AssertUnwindSafe(|| exchange.as_mut().poll(context)));
+                    let ended = match polled {
+                        Ok(Poll::Pending) => return Poll::Pending,
+                        Ok(Poll::Ready(ended)) => ended,
+                        Err(panic) => return Poll::Ready(Err(invoke::panicked(self, endpoint, &*panic))),
+                    };
                     let Scratch { output, body, details, check, nest, .. } = scratch;
                     let mut sinks = Sinks { output, body, details, check, nest, upstream: None };
                     return Poll::Ready(external::interpret(self, &mut sinks, endpoint, external, ended));

@@ -16,8 +16,8 @@ struct Pinned {
     not_ours: usize,
 }
 
-const REQUIREMENTS: Pinned = Pinned { rows: 145, open: 13, not_ours: 22 };
-const DECISIONS: Pinned = Pinned { rows: 54, open: 7, not_ours: 0 };
+const REQUIREMENTS: Pinned = Pinned { rows: 145, open: 9, not_ours: 22 };
+const DECISIONS: Pinned = Pinned { rows: 54, open: 4, not_ours: 0 };
 
 /// The keywords of the draft that demand (MUST, MUST NOT, SHALL, REQUIRED) and that recommend (SHOULD, SHOULD NOT),
 /// outside its definition of these words.

@@ -115,6 +115,8 @@ fn answer(kind: &str) -> Option<Vec<u8>> {
         "moved" => http(301, "Location: /ok\r\n", b""),
         "closed" => http(401, "", b"no"),
         "gone" => http(404, "", b"no"),
+        // Its body never ends.
+        "stuck" => b"HTTP/1.1 404 Whatever\r\nContent-Length: 9\r\n\r\nno".to_vec(),
         "failed" => http(500, json, b"{}"),
         "garbage" => b"AGTP? no.\r\n\r\n".to_vec(),
         other => panic!("asked for {other}"),
@@ -245,6 +247,7 @@ fn each_failure_of_an_upstream_has_its_name() {
             ("/ask/moved", 422, "upstream_error"),
             ("/ask/closed", 422, "upstream_authentication_failed"),
             ("/ask/gone", 422, "no_such"),
+            ("/ask/stuck", 422, "no_such"),
             ("/ask/failed", 422, "upstream_error"),
             ("/brief/slow", 422, "upstream_timeout"),
             ("/misnamed/ok", 422, "upstream_connection_error"),
@@ -269,6 +272,9 @@ fn a_connection_is_used_again_and_nothing_of_the_caller_is_sent() {
         for _ in 0..3 {
             assert_eq!(ask(&mut client, "FETCH /ask/ok?nights=2", headers).0, 200);
             let head = upstream.heads.recv().unwrap().to_lowercase();
+            let own = format!("user-agent: agtp/{}\r\n", env!("CARGO_PKG_VERSION"));
+            assert!(head.contains(&own), "{head}");
+            let head = head.replace(&own, "");
             assert!(head.starts_with("get /ok?n=2 http/1.1\r\n"), "{head}");
             assert!(head.contains("authorization: bearer sesame\r\n"), "{head}");
             assert!(

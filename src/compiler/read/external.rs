@@ -139,7 +139,10 @@ fn check_parameters(entry: &Entry<'_>, rest: &str, input: Option<&Value>) {
     let Some(input) = input else { return };
     let required = input.get("required").and_then(Value::as_array);
     for name in names {
-        if properties(Some(input)).is_none_or(|properties| !properties.contains_key(name)) {
+        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            let message = format!("url parameter {{{name}}} is no plain name");
+            entry.fault(&rules::UPSTREAM_URL, message, "name it with letters, digits and \"_\"");
+        } else if properties(Some(input)).is_none_or(|properties| !properties.contains_key(name)) {
             let message = format!("url parameter {{{name}}} is no input property");
             entry.fault(&rules::UPSTREAM_URL, message, format!("declare \"{name}\" as an input field"));
         } else if required.is_none_or(|required| !required.iter().any(|item| item == name)) {
@@ -204,9 +207,10 @@ fn variables(value: &str) -> Option<Vec<&str>> {
 
 fn check_error_map(entry: &Entry<'_>, errors: &[&str]) {
     let status = entry.key.parse::<u16>().ok().filter(|_| entry.key.len() == 3);
-    if !status.is_some_and(|status| (300..600).contains(&status)) {
+    if !status.is_some_and(|status| (400..600).contains(&status)) {
         let message = format!("\"{}\" is no HTTP status of a failure", entry.key);
-        let help = "write three digits from 300 to 599 in quotes, as in \"404\"";
+        let help =
+            "write three digits from 400 to 599 in quotes, as in \"404\"; a redirect is upstream_error";
         entry.fault(&rules::UPSTREAM_ERROR_MAP, message, help);
     }
     let Some(name) = entry.text() else { return };

@@ -114,9 +114,9 @@ impl Effect {
 pub struct PathConflict {
     /// Where the path stands.
     pub source: Source,
-    /// The key it stands under: `path`, or `deprecated.successor.path`.
+    /// The key it stands under: `path`, `deprecated.successor.path`, `redirects.from_path` or `redirects.to_path`.
     pub field: &'static str,
-    /// The method of the endpoint, as far as it has one.
+    /// The method of the endpoint or of the request that is redirected, as far as there is one.
     pub method: Option<String>,
     /// The path.
     pub path: String,
@@ -219,7 +219,12 @@ impl<'c> Scan<'c> {
     }
 
     fn endpoint_path(&mut self, block: &Block<'_>, field: &'static str, method: Option<&str>) {
-        let Some(entry) = block.get("path") else { return };
+        if let Some(entry) = block.get("path") {
+            self.path(&entry, field, method);
+        }
+    }
+
+    fn path(&mut self, entry: &Entry<'_>, field: &'static str, method: Option<&str>) {
         let Some(path) = entry.string() else { return };
         for segment in path.split('/') {
             let Some(verb) = self.added(segment) else { continue };
@@ -290,6 +295,13 @@ impl<'c> Scan<'c> {
             let Some(entry) = block.get(key) else { continue };
             if let Some(name) = entry.string() {
                 self.policy_entry(&entry, directive, name, Effect::Skipped);
+            }
+        }
+        // A request for a path that carries a verb is 460 before any redirect (D23).
+        let method = block.get("from_method").and_then(|entry| entry.string());
+        for (key, field) in [("from_path", "redirects.from_path"), ("to_path", "redirects.to_path")] {
+            if let Some(entry) = block.get(key) {
+                self.path(&entry, field, method);
             }
         }
     }

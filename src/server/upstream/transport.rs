@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName};
 use hyper::http::uri::Authority;
-use hyper::{Request, Response, Uri};
+use hyper::{Request, Uri};
 use rustls::pki_types::ServerName;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,6 +22,12 @@ use std::time::Duration;
 
 /// Idle connections kept for each upstream.
 const MOST_IDLE: usize = 16;
+
+/// Bytes of a failure's body that are received and thrown away for the sake of the connection.
+const MOST_DRAINED: usize = 64 << 10;
+
+/// Time for a connection to be done with an exchange whose outcome is known.
+const DRAIN_TIME: Duration = Duration::from_secs(5);
 
 /// A core's way to upstreams. Its connections run on the core's reactor.
 #[derive(Clone)]
@@ -46,7 +52,7 @@ impl Upstream for Transport {
         let inner = Rc::clone(&self.0);
         Box::pin(async move {
             let time = sleep(Duration::from_millis(request.timeout_ms.into()));
-            match select(pin!(inner.exchange(request)), time).await {
+            match select(pin!(Inner::exchange(&inner, request)), time).await {
                 Either::Left((answer, _)) => answer,
                 Either::Right(_) => Err(UpstreamFailure::Timeout),
             }
@@ -55,11 +61,14 @@ impl Upstream for Transport {
 }
 
 impl Inner {
-    async fn exchange(&self, request: UpstreamRequest) -> Result<UpstreamResponse, UpstreamFailure> {
+    async fn exchange(
+        self: &Rc<Self>,
+        request: UpstreamRequest,
+    ) -> Result<UpstreamResponse, UpstreamFailure> {
         let limit = request.response_limit;
         let (authority, mut request) = prepare(request)?;
         // An idle connection may have been closed by its other end; then the request comes back unsent.
-        let (mut sender, response) = loop {
+        let (sender, response) = loop {
             let idle = self.take_idle(authority.as_str());
             let fresh = idle.is_none();
             let mut sender = match idle {
@@ -74,12 +83,37 @@ impl Inner {
                 },
             }
         };
-        let response = read(response, limit).await?;
-        // Whether it can be used again shows when the connection has done its part, which the pool waits for.
-        if sender.ready().await.is_ok() {
-            self.put_idle(authority.as_str(), sender);
+        let (head, body) = response.into_parts();
+        let text = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
+        let content_type = text(CONTENT_TYPE).map(str::to_owned);
+        let status = head.status.as_u16();
+        if !head.status.is_success() {
+            // Of a failure nothing but its status is used: its body may be anything, and may never end.
+            self.release(authority, sender, Some(body));
+            return Ok(UpstreamResponse { status, content_type, body: Vec::new() });
         }
-        Ok(response)
+        let body = body::read(body, limit).await?;
+        self.release(authority, sender, None);
+        let body = body::decode(body, text(CONTENT_ENCODING).unwrap_or_default(), limit)?;
+        Ok(UpstreamResponse { status, content_type, body })
+    }
+
+    /// Keeps a connection for the next request, once it has done its part with this one: all of the request is sent, and
+    /// the rest of the answer was received. Nobody waits for that, and it is not waited for long.
+    fn release(self: &Rc<Self>, authority: Authority, mut sender: Sender, rest: Option<Incoming>) {
+        let (inner, Some(reactor)) = (Rc::clone(self), Reactor::current()) else { return };
+        reactor.spawn(async move {
+            let done = async move {
+                if let Some(rest) = rest {
+                    body::read(rest, MOST_DRAINED).await.ok()?;
+                }
+                sender.ready().await.ok()?;
+                Some(sender)
+            };
+            if let Either::Left((Some(sender), _)) = select(pin!(done), sleep(DRAIN_TIME)).await {
+                inner.put_idle(authority.as_str(), sender);
+            }
+        });
     }
 
     fn take_idle(&self, authority: &str) -> Option<Sender> {
@@ -130,19 +164,6 @@ fn prepare(request: UpstreamRequest) -> Result<(Authority, Request<Whole>), Upst
     }
     let request = builder.body(Whole::new(request.body)).map_err(|_| unsendable("method or header"))?;
     Ok((authority, request))
-}
-
-async fn read(response: Response<Incoming>, limit: usize) -> Result<UpstreamResponse, UpstreamFailure> {
-    let (head, body) = response.into_parts();
-    let status = head.status.as_u16();
-    let text = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
-    let content_type = text(CONTENT_TYPE).map(str::to_owned);
-    // Of a failure nothing but its status is used: its body may be anything.
-    let body = match (body::read(body, limit).await, head.status.is_success()) {
-        (body, true) => body::decode(body?, text(CONTENT_ENCODING).unwrap_or_default(), limit)?,
-        (_, false) => Vec::new(),
-    };
-    Ok(UpstreamResponse { status, content_type, body })
 }
 
 fn failure(error: &hyper::Error) -> UpstreamFailure {

@@ -140,6 +140,17 @@ fn paths_collide_with_added_verbs_however_they_are_written() {
 }
 
 #[test]
+fn paths_of_redirects_collide_too() {
+    let settings = "[[policies.methods.redirects]]\nfrom_method = \"FIND\"\nfrom_path = \"/teleport\"\n\
+                    to_method = \"FIND\"\nto_path = \"/rooms/tele-port\"\n";
+    let found = impact_of(&[("agtp-server.toml", settings)], &[], &["TELEPORT"]);
+    let told: Vec<_> = found.paths.iter().map(|conflict| (conflict.source.line, conflict.field)).collect();
+    assert_eq!(told, [(3, "redirects.from_path"), (5, "redirects.to_path")]);
+    assert!(found.paths.iter().all(|conflict| conflict.method.as_deref() == Some("FIND")));
+    assert!(found.is_breaking());
+}
+
+#[test]
 fn other_faults_hide_nothing_and_unread_files_are_told() {
     let faulty = "[endpoint]\nmethod = \"BOOK\"\npath = \"rooms//teleport?\"\nnonsense = 1\nhandler = 3\n";
     let found = impact_of(
