@@ -1,6 +1,6 @@
 //! Compositions (draft: Composition; D26, D30): modes, parameters, authority and failure of each step.
 
-use crate::common::Answer;
+use crate::common::{Answer, Wire, answers, sample, scenarios};
 use crate::support::*;
 use agtp::engine::{Engine, Function};
 use agtp::handler::{Context, EndpointError, OwnedContext, OwnedReply, Reply};
@@ -226,13 +226,14 @@ fn the_output_of_the_whole_is_held_to_its_schema() {
 }
 
 #[test]
-fn compositions_nest_and_a_circle_through_a_template_ends_at_the_depth_allowed() {
+fn compositions_nest_and_a_circle_through_a_template_ends_where_it_closes() {
     let whole = "EXECUTE /whole";
     let outer = "[[recipe]]\nname = \"outer\"\n".to_owned() + &step(whole, "", &["a proposal \"a\""]);
     let inner =
         "[[recipe]]\nname = \"whole\"\n".to_owned() + &step("QUERY /later", "", &["a proposal \"a\""]);
-    let round =
-        "[[recipe]]\nname = \"round\"\n".to_owned() + &step("EXECUTE /{id}", "", &["id constant \"round\""]);
+    // Nine steps each time: were it allowed to go round, a request would be for as many as nine to the tenth.
+    let again = step("EXECUTE /{id}", "", &["id constant \"round\""]).repeat(9);
+    let round = "[[recipe]]\nname = \"round\"\n".to_owned() + &again;
     let engine = Deployment::with_settings(SMALL)
         .file("small.json", &small_catalog(&[]).to_string())
         .file("agtp-recipes.toml", &[outer, inner, round].concat())
@@ -248,7 +249,7 @@ fn compositions_nest_and_a_circle_through_a_template_ends_at_the_depth_allowed()
     while error["code"] == "composition_failed" {
         (error, depth) = (&error["details"]["underlying"]["error"], depth + 1);
     }
-    assert_eq!((depth, &error["code"]), (10, &json!("handler-failed")));
+    assert_eq!((depth, &error["code"]), (1, &json!("handler-failed")));
 }
 
 #[test]
@@ -258,4 +259,36 @@ fn a_repeat_is_answered_without_running_a_step_again() {
     let first = ask("one");
     assert_eq!(ask("one"), first);
     assert_eq!(ask("two")["run"].as_u64(), first["run"].as_u64().map(|run| run + 2));
+}
+
+#[test]
+fn a_composition_that_waits_too_long_is_given_up_whole() {
+    let engine = engine("last", &[step("QUERY /later", "", &["a proposal \"a\""])]);
+    let mut wire = Wire::new(&engine);
+    wire.begin(&Req::new("EXECUTE /whole").body("{\"a\":1}").bytes());
+    assert_eq!(wire.patience_ms(), Some(30_000), "the composition's own time-out");
+    assert!(wire.poll().is_none());
+    let expired = answers(&wire.expire()).remove(0);
+    assert_eq!(verdict(&expired), (408, "timeout".to_owned()));
+    // The connection goes on, and so do compositions.
+    let again = answers(&wire.send(&Req::new("EXECUTE /whole").body("{\"a\":2}").bytes())).remove(0);
+    assert_eq!((again.status, &again.body), (200, &json!({"a": 2})));
+}
+
+#[test]
+fn the_sample_deployment_s_composition_gives_what_its_steps_give() {
+    let ask = |line: &str, body: &str| {
+        answers(&Wire::new(sample()).send(&scenarios::request(line, body))).remove(0)
+    };
+    let body = r#"{"room_id":"7","check_in":"2031-03-01","nights":2,"guests":1}"#;
+    let whole = ask("ASSESS /stays", body);
+    let free = ask("CHECK /rooms/7/availability?check_in=2031-03-01&nights=2", "{}");
+    let price = ask("QUOTE /stays?room_id=7&nights=2&guests=1&breakfast=true", "{}");
+    assert_eq!((whole.status, free.status, price.status), (200, 200, 200), "{whole:?} {free:?} {price:?}");
+    let mut expected = free.body;
+    expected.as_object_mut().unwrap().extend(price.body.as_object().unwrap().clone());
+    assert_eq!(whole.body, expected);
+    let nowhere = ask("ASSESS /stays", &body.replace("\"7\"", "\"99\""));
+    assert_eq!(verdict(&nowhere), (422, "composition_failed".to_owned()));
+    assert_eq!(nowhere.body["error"]["details"]["underlying"]["error"]["code"], "unknown_room");
 }

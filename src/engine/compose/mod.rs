@@ -22,7 +22,7 @@ use super::{Engine, Scratch, Trail};
 use crate::json::{Value, write_object};
 use crate::registry::{Endpoint, Recipe, Step};
 use crate::wire::Status;
-use state::{Level, State};
+use state::{Level, State, TooDeep};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use step::{Ended, Inner};
@@ -61,7 +61,7 @@ pub(super) fn run<'r>(
     input: Value<'_>,
 ) -> Result<Outcome<'r>, Refusal<'r>> {
     let composing = Composing::of(engine, request, trail, endpoint, recipe)?;
-    let mut level = enter(engine, endpoint, sinks)?;
+    let mut level = enter(engine, endpoint, recipe, sinks)?;
     level.state.begin(engine.registry, composing.recipe, input);
     let Level { scratch, state } = &mut *level;
     let outcome = match composing.go_on(scratch, state, sinks) {
@@ -93,7 +93,7 @@ pub(super) fn poll<'r>(
         Ok(composing) => composing,
         Err(refusal) => return Poll::Ready(Err(refusal)),
     };
-    let mut level = match enter(engine, endpoint, &mut sinks) {
+    let mut level = match enter(engine, endpoint, composition.recipe, &mut sinks) {
         Ok(level) => level,
         Err(refusal) => return Poll::Ready(Err(refusal)),
     };
@@ -120,19 +120,20 @@ pub(super) fn poll<'r>(
     polled
 }
 
-/// The buffers for the steps of a composition, unless it is nested too deep: what a templated step leads to is only
-/// known now.
+/// The buffers for the steps of a composition, unless it runs into itself or is nested too deep: what a templated step
+/// leads to is only known now. (The compiler refuses what is static.)
 fn enter<'r>(
     engine: &Engine<'_>,
     endpoint: &Endpoint,
+    recipe: u32,
     sinks: &mut Sinks<'_>,
 ) -> Result<Box<Level>, Refusal<'r>> {
-    sinks.nest.enter(engine.registry.policies.nesting(), sinks.upstream).ok_or_else(|| {
-        invoke::log_failure(
-            engine,
-            endpoint,
-            "compositions are nested deeper than policies.max_synthesis_depth",
-        );
+    sinks.nest.enter(recipe, engine.registry.policies.nesting(), sinks.upstream).map_err(|why| {
+        let why = match why {
+            TooDeep::Circle => "the composition runs into itself",
+            TooDeep::Nested => "compositions are nested deeper than policies.max_synthesis_depth",
+        };
+        invoke::log_failure(engine, endpoint, why);
         Refusal::HandlerFailed
     })
 }

@@ -10,8 +10,8 @@ use std::rc::Rc;
 /// The buffers for compositions at one level of nesting: made when they are first needed, kept for the next request.
 #[derive(Default)]
 pub(in crate::engine) struct Nest {
-    /// Levels above this one.
-    depth: u32,
+    /// Recipes in work above this level.
+    above: Vec<u32>,
     level: Option<Box<Level>>,
 }
 
@@ -23,17 +23,38 @@ pub(super) struct Level {
     pub(super) state: State,
 }
 
+/// Why a composition is not begun within another.
+#[derive(Clone, Copy)]
+pub(super) enum TooDeep {
+    /// It is at work already, further up: each round could ask for several more.
+    Circle,
+    /// `policies.max_synthesis_depth` levels are at work.
+    Nested,
+}
+
 impl Nest {
-    /// The level below; nothing if that is deeper than `most`.
-    pub(super) fn enter(&mut self, most: u32, upstream: Option<&Rc<dyn Upstream>>) -> Option<Box<Level>> {
-        if self.depth >= most {
-            return None;
+    /// The level below, for this recipe.
+    pub(super) fn enter(
+        &mut self,
+        recipe: u32,
+        most: u32,
+        upstream: Option<&Rc<dyn Upstream>>,
+    ) -> Result<Box<Level>, TooDeep> {
+        if self.above.contains(&recipe) {
+            return Err(TooDeep::Circle);
         }
-        Some(self.level.take().unwrap_or_else(|| {
-            let nest = Nest { depth: self.depth + 1, level: None };
-            let scratch = Scratch { nest, upstream: upstream.cloned(), ..Scratch::default() };
+        if self.above.len() >= most as usize {
+            return Err(TooDeep::Nested);
+        }
+        let mut level = self.level.take().unwrap_or_else(|| {
+            let scratch = Scratch { upstream: upstream.cloned(), ..Scratch::default() };
             Box::new(Level { scratch, state: State::default() })
-        }))
+        });
+        let above = &mut level.scratch.nest.above;
+        above.clear();
+        above.extend_from_slice(&self.above);
+        above.push(recipe);
+        Ok(level)
     }
 
     /// Keeps a level for the next composition.
