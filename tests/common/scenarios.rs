@@ -29,6 +29,16 @@ pub fn all() -> Vec<Scenario> {
         scenario("book_200", 200, "BOOK /rooms/12", body),
         scenario("find_query_200", 200, "FIND /rooms?guests=2&max_price=250.5&breakfast=true", ""),
         scenario("echo_200", 200, "ECHO /anything", r#"{"message":"hello"}"#),
+        // A composition, and its three steps as requests of their own.
+        scenario(
+            "composition_200",
+            200,
+            "ASSESS /stays",
+            r#"{"room_id":"12","check_in":"2031-03-01","nights":2,"guests":2}"#,
+        ),
+        scenario("step_check_200", 200, "CHECK /rooms/12/availability?check_in=2031-03-01&nights=2", ""),
+        scenario("step_quote_200", 200, "QUOTE /stays?room_id=12&nights=2&guests=2&breakfast=true", ""),
+        scenario("step_find_200", 200, "FIND /rooms?guests=2", ""),
         scenario("manifest_200", 200, "DISCOVER", ""),
         scenario("not_found_404", 404, "BOOK /nowhere/12", body),
         scenario("not_allowed_405", 405, "CANCEL /rooms/12", body),

@@ -284,9 +284,12 @@ fn the_sample_deployment_s_composition_gives_what_its_steps_give() {
     let whole = ask("ASSESS /stays", body);
     let free = ask("CHECK /rooms/7/availability?check_in=2031-03-01&nights=2", "{}");
     let price = ask("QUOTE /stays?room_id=7&nights=2&guests=1&breakfast=true", "{}");
-    assert_eq!((whole.status, free.status, price.status), (200, 200, 200), "{whole:?} {free:?} {price:?}");
+    let rooms = ask("FIND /rooms?guests=1", "{}");
+    assert_eq!([&whole, &free, &price, &rooms].map(|answer| answer.status), [200; 4], "{whole:?}");
     let mut expected = free.body;
-    expected.as_object_mut().unwrap().extend(price.body.as_object().unwrap().clone());
+    for more in [price.body, rooms.body] {
+        expected.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    }
     assert_eq!(whole.body, expected);
     let nowhere = ask("ASSESS /stays", &body.replace("\"7\"", "\"99\""));
     assert_eq!(verdict(&nowhere), (422, "composition_failed".to_owned()));
