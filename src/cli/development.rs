@@ -12,6 +12,7 @@ use rcgen::{
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Certificate and key of the authority, in one file, so that there are never two halves that do not match.
 const FILE: &str = "development-authority.pem";
@@ -47,7 +48,9 @@ fn keep(file: &std::path::Path) -> Result<Authority, Failure> {
     let folder = file.parent().unwrap_or(file);
     let made = std::fs::create_dir_all(folder);
     made.map_err(|error| Failure(format!("cannot make {}: {error}", folder.display())))?;
-    let draft = folder.join(format!("{FILE}.{}", std::process::id()));
+    static DRAFTS: AtomicU32 = AtomicU32::new(0);
+    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    let draft = folder.join(format!("{FILE}.{}.{number}", std::process::id()));
     signing::create(&draft, authority.pem.as_bytes(), 0o600)?;
     // Unlike a rename, a link does not replace what is there.
     let linked = std::fs::hard_link(&draft, file);

@@ -298,7 +298,7 @@ fn another_certificate_is_shown_from_now_on_and_nobody_is_cut_off() {
         let mut after = Client::to(&running, &new);
         after.send(fetch("plain", 0));
         assert_eq!(status(&after.answer()), 200);
-        assert_eq!(after.stream.conn.peer_certificates().unwrap(), [new.der.clone()]);
+        assert_eq!(after.stream.conn.peer_certificates().unwrap(), std::slice::from_ref(&new.der));
 
         before.send(fetch("plain", 0));
         assert_eq!(status(&before.answer()), 200);
