@@ -4,11 +4,13 @@
 //! names and nothing else, and keeps it in a file that only its owner can read. Each server then makes itself a
 //! certificate at its start. Clients of the same user trust that authority for loopback addresses.
 
-use super::{Failure, signing};
+use super::{Failure, output, signing};
 use rcgen::{
     BasicConstraints, CertificateParams, CidrSubnet, DnType, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa,
     Issuer, KeyPair, KeyUsagePurpose, NameConstraints,
 };
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
@@ -23,23 +25,40 @@ pub(super) struct Shown {
     pub(super) key: String,
 }
 
-/// Makes a certificate for the loopback names.
+/// Makes a certificate for the loopback names. Where nothing can be kept, its authority is known to nobody, which is
+/// told.
 pub(super) fn certificate() -> Result<Shown, Failure> {
+    let forgotten = |why: &str| {
+        output::complain(format_args!(
+            "warning: {why}: no client can trust this server; set XDG_STATE_HOME, name a certificate in [tls], or use \
+             --insecure"
+        ));
+        Authority::new()
+    };
     let authority = match file() {
-        None => Authority::new()?,
+        None => forgotten("there is neither HOME nor XDG_STATE_HOME to keep the development authority in")?,
         Some(file) => match std::fs::read_to_string(&file) {
-            Ok(pem) => Authority::from_pem(&pem)
-                .map_err(|why| Failure(format!("{} cannot be used: {why}; remove it", file.display())))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => keep(&file)?,
-            Err(error) => return Err(Failure::file(&file, &error)),
+            Ok(pem) => Authority::from_pem(&pem).map_err(|why| unusable(&file, &why))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match keep(&file) {
+                Ok(authority) => authority,
+                Err(Failure(why)) => forgotten(&why)?,
+            },
+            Err(error) => return Err(unusable(&file, &error.to_string())),
         },
     };
     authority.certify().map_err(|error| Failure(format!("no certificate for loopback can be made: {error}")))
 }
 
-/// The certificate of the authority, if there is one.
-pub(super) fn authority() -> Option<String> {
-    std::fs::read_to_string(file()?).ok()
+/// The authority that is kept, if there is one: its file and its text.
+pub(super) fn authority() -> Option<(PathBuf, String)> {
+    let file = file()?;
+    let pem = std::fs::read_to_string(&file).ok()?;
+    Some((file, pem))
+}
+
+/// What to do about a file that is not what was kept.
+pub(super) fn unusable(file: &std::path::Path, why: &str) -> Failure {
+    Failure(format!("{} cannot be used: {why}; remove it, and the next server makes another", file.display()))
 }
 
 /// Makes an authority and keeps it. Two that start at once agree on the one that was there first.
@@ -59,7 +78,7 @@ fn keep(file: &std::path::Path) -> Result<Authority, Failure> {
         Ok(()) => Ok(authority),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let pem = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
-            Authority::from_pem(&pem).map_err(Failure)
+            Authority::from_pem(&pem).map_err(|why| unusable(file, &why))
         }
         Err(error) => Err(Failure(format!("cannot write {}: {error}", file.display()))),
     }
@@ -93,6 +112,7 @@ impl Authority {
 
     /// One that was kept. Of the certificate only clients need more than what is the same for all.
     fn from_pem(pem: &str) -> Result<Authority, String> {
+        CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|_| "it holds no certificate")?;
         let start = pem.find("-----BEGIN PRIVATE KEY-----").ok_or("it holds no key")?;
         let key = KeyPair::from_pem(&pem[start..]).map_err(|error| error.to_string())?;
         Ok(Authority { key, pem: pem.to_owned() })
@@ -136,8 +156,7 @@ mod tests {
     use rustls::client::WebPkiServerVerifier;
     use rustls::client::danger::ServerCertVerifier as _;
     use rustls::crypto::aws_lc_rs;
-    use rustls::pki_types::pem::PemObject;
-    use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+    use rustls::pki_types::{ServerName, UnixTime};
     use std::sync::Arc;
 
     /// Whether a client that trusts the authority believes the chain for that name.

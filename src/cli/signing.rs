@@ -24,13 +24,18 @@ pub(super) fn private_key(file: &Path) -> Result<SigningKey, Failure> {
     let pem = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
     let key =
         SigningKey::from_pem(&pem).map_err(|error| Failure(format!("{} holds {error}", file.display())))?;
+    warn_of_exposure(file);
+    Ok(key)
+}
+
+/// Tells that others may read a private key, if they may.
+pub(super) fn warn_of_exposure(file: &Path) {
     if let Some(mode) = exposed(file) {
         let file = file.display();
         output::complain(format_args!(
             "warning: the private key {file} is open to others (mode {mode:03o}); run: chmod 600 {file}"
         ));
     }
-    Ok(key)
 }
 
 /// The permissions of a file that its group or everybody may read.
@@ -72,7 +77,14 @@ pub(super) fn create(file: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
     #[cfg(not(unix))]
     let _ = mode;
-    let written = options.open(file).and_then(|mut file| file.write_all(bytes));
+    let written = options.open(file).and_then(|mut open| {
+        let written = open.write_all(bytes);
+        if written.is_err() {
+            // Half a file would be in the way of the next attempt.
+            let _ = std::fs::remove_file(file);
+        }
+        written
+    });
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             Failure(format!("{} is there already and is not overwritten", file.display()))

@@ -1,6 +1,6 @@
 //! Encryption on the command line: what a server shows, whom a client trusts.
 
-use super::{Failure, development};
+use super::{Failure, development, signing};
 use crate::client::{self, Connection, Trust};
 use crate::server::{Certificates, TlsError};
 use crate::wire::Uri;
@@ -37,6 +37,7 @@ impl Files {
     /// Reads them.
     pub(super) fn load(&self) -> Result<Certificates, Failure> {
         let (chain, key) = self.read()?;
+        signing::warn_of_exposure(&self.key);
         Certificates::from_pem(&chain, &key).map_err(|error| self.explain(&error))
     }
 
@@ -97,8 +98,11 @@ impl Reach {
             let pem = std::fs::read(file).map_err(|error| Failure::file(file, &error))?;
             return Trust::only(&pem).map_err(|error| Failure(format!("{}: {error}", file.display())));
         }
-        let development = if at_home { development::authority() } else { None };
-        Trust::system_and(development.as_deref().map(str::as_bytes)).map_err(Failure::new)
+        match development::authority().filter(|_| at_home) {
+            None => Trust::system_and(None).map_err(Failure::new),
+            Some((file, pem)) => Trust::system_and(Some(pem.as_bytes()))
+                .map_err(|error| development::unusable(&file, &error.to_string())),
+        }
     }
 }
 

@@ -56,6 +56,10 @@ impl fmt::Display for ClientError {
             ClientError::Unencrypted => {
                 f.write_str("the server does not speak TLS; if it is on this machine, ask with --insecure")
             }
+            ClientError::Untrusted(why) if why.to_string().contains("CaUsedAsEndEntity") => f.write_str(
+                "the server shows the certificate of an authority, which is for signing others; \
+                 make it one of its own (openssl: -addext basicConstraints=critical,CA:FALSE)",
+            ),
             ClientError::Untrusted(why) => {
                 write!(f, "the server is not trusted: {why}; name who vouches for it with --ca FILE")
             }
@@ -216,14 +220,22 @@ impl Connection {
 
     fn send(&mut self, mut bytes: &[u8]) -> Result<(), ClientError> {
         while !bytes.is_empty() {
-            self.stream.socket().set_write_timeout(self.deadline.left()?).map_err(ClientError::Broken)?;
+            self.limit_time()?;
             match self.stream.write(bytes) {
                 Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.deadline.explain(error)),
             }
         }
+        self.limit_time()?;
         self.stream.flush().map_err(|error| self.deadline.explain(error))
+    }
+
+    /// Sets what is left of the time for the socket's next operations: under TLS, sending may have to receive first.
+    fn limit_time(&self) -> Result<(), ClientError> {
+        let (socket, left) = (self.stream.socket(), self.deadline.left()?);
+        let set = socket.set_write_timeout(left).and_then(|()| socket.set_read_timeout(left));
+        set.map_err(ClientError::Broken)
     }
 
     fn receive(&mut self) -> Result<Response, ClientError> {
@@ -263,7 +275,7 @@ impl Connection {
 
     fn read_into(&mut self, start: usize) -> Result<usize, ClientError> {
         loop {
-            self.stream.socket().set_read_timeout(self.deadline.left()?).map_err(ClientError::Broken)?;
+            self.limit_time()?;
             let target = self.received.get_mut(start..).unwrap_or_default();
             match self.stream.read(target) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

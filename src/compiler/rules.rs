@@ -207,6 +207,10 @@ rules! {
 
     /// A value of `agtp-server.toml` has the wrong type.
     refuse SETTING_TYPE = "setting-type", "deployment format: agtp-server.toml";
+    /// A setting asks for what this version does not do.
+    warning SETTING_NOT_SERVED = "setting-not-served", "deployment format: agtp-server.toml";
+    /// A setting asks for what this version does not enforce.
+    refuse SETTING_UNENFORCED = "setting-unenforced", "D25";
     /// A value of `agtp-server.toml` is none of those allowed.
     refuse SETTING_VALUE = "setting-value", "deployment format: agtp-server.toml";
     /// A limit that is not within its bounds.

@@ -56,23 +56,39 @@ impl Schema {
     /// The first `max` ways in which `value` fails. Allocates: call it once [`is_valid`](Self::is_valid) said no.
     #[cold]
     pub fn report(&self, value: Value<'_>, max: usize) -> Vec<Violation> {
-        self.0.iter_errors(value).flat_map(|error| violations(&error)).take(max).collect()
+        self.0.iter_errors(value).flat_map(|error| violations(&error, max)).take(max).collect()
     }
 }
 
-/// One violation per offending place.
-fn violations(error: &ValidationError<'_>) -> Vec<Violation> {
+/// Most bytes of a key, a value or a pointer that are quoted. What explains a refusal must not be larger than what was
+/// refused: an answer many times the size of its request is a way to fill a server's memory.
+const MOST_QUOTED: usize = 200;
+
+/// Text as far as it is quoted.
+fn quoted(mut text: String) -> String {
+    if text.len() > MOST_QUOTED {
+        text.truncate(text.floor_char_boundary(MOST_QUOTED));
+        text.push('…');
+    }
+    text
+}
+
+/// One violation per offending place, at most `max`.
+fn violations(error: &ValidationError<'_>, max: usize) -> Vec<Violation> {
     let at = |property: Option<&str>, message: String| Violation {
-        field: field(error.instance_path().as_str(), property),
-        schema_path: error.schema_path().as_str().to_owned(),
-        message,
+        field: quoted(field(error.instance_path().as_str(), property)),
+        schema_path: quoted(error.schema_path().as_str().to_owned()),
+        message: quoted(message),
     };
     match error.kind() {
         Broken::Required { property } => vec![at(property.as_str(), error.to_string())],
         Broken::AdditionalProperties { unexpected } | Broken::UnevaluatedProperties { unexpected } => {
             unexpected
                 .iter()
-                .map(|name| at(Some(name), format!("the property {name:?} is not declared")))
+                .take(max)
+                .map(|name| {
+                    at(Some(name), format!("the property `{}` is not declared", quoted(name.clone())))
+                })
                 .collect()
         }
         Broken::PropertyNames { error: inner } => vec![at(inner.instance().as_str(), error.to_string())],

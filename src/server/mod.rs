@@ -116,7 +116,7 @@ pub fn serve_and_reload(
     engine: &'static Engine<'static>,
     config: &ServerConfig,
     on_ready: impl FnOnce(&Running),
-    reload: impl Fn() + Send + 'static,
+    reload: impl Fn() + Send + Sync + 'static,
 ) -> Result<(), ServeError> {
     let running = start(engine, config)?;
     let watch = signal::Watch::start(running.stopper(), reload);

@@ -5,6 +5,7 @@ use super::Stopper;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::io;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// Watches for signals until dropped.
@@ -15,14 +16,18 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Starts to watch.
-    pub(super) fn start(stopper: Stopper, reload: impl Fn() + Send + 'static) -> io::Result<Watch> {
+    pub(super) fn start(stopper: Stopper, reload: impl Fn() + Send + Sync + 'static) -> io::Result<Watch> {
         let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
-        let handle = signals.handle();
+        let (handle, reload) = (signals.handle(), Arc::new(reload));
         let thread = std::thread::Builder::new().name("agtp-signals".to_owned()).spawn(move || {
             let mut stopping = false;
             for signal in &mut signals {
                 if signal == SIGHUP {
-                    reload();
+                    let reload = Arc::clone(&reload);
+                    // Reading files can take for ever, and the next signal may be the one to stop. Without a thread for
+                    // it, what is in use stays in use.
+                    let _ =
+                        std::thread::Builder::new().name("agtp-reload".to_owned()).spawn(move || reload());
                     continue;
                 }
                 if std::mem::replace(&mut stopping, true) {

@@ -446,3 +446,20 @@ fn defaults_are_documentation() {
     let engine = Deployment::new().endpoint(&Endpoint::echo("QUERY /room").properties(properties)).engine();
     assert_eq!(Req::new("QUERY /room").ask(&engine).body["input"], json!({}));
 }
+
+#[test]
+fn a_422_is_not_larger_than_what_it_refuses() {
+    let engine = Deployment::new().echoes(&["BOOK /rooms"]).engine();
+    let long = |unit: &str| unit.repeat(1_000_000 / unit.len());
+    for body in [
+        format!("{{\"{}\":1}}", long("\u{7f}")),
+        format!("{{\"{}\":1}}", long("~")),
+        format!("{{\"a\":\"{}\"}}", long("\\\\")),
+        format!("{{{}}}", (0..60_000).map(|key| format!("\"k{key}\":1")).collect::<Vec<_>>().join(",")),
+    ] {
+        let answer = Req::new("BOOK /rooms").body(&body).ask(&engine);
+        assert_eq!(answer.status, 422);
+        assert!(answer.raw.len() < 32_000, "{} bytes for {}", answer.raw.len(), body.len());
+        assert!(answer.body["error"]["errors"].as_array().is_some_and(|errors| errors.len() <= 16));
+    }
+}

@@ -66,11 +66,38 @@ const TABLES: [&str; 14] = [
     "admin",
 ];
 
+/// Settings that this version does not act on. One that would keep clients out refuses to start: the server would be open
+/// where its operator believes it closed. The others are told.
+fn tell_unserved(root: &Block<'_>) {
+    if let Some(mode) = table(root, "mtls").and_then(|mtls| mtls.get("mode"))
+        && mode.string().is_some_and(|mode| matches!(mode, "optional" | "required"))
+    {
+        let message = "this version does not ask for client certificates";
+        mode.fault(&rules::SETTING_UNENFORCED, message, "write mode = \"disabled\", or leave [mtls] out");
+    }
+    for (name, keys, what) in [
+        ("admin", &["listen"][..], "has no admin listener"),
+        (
+            "audit",
+            &["dir", "durability", "on_failure", "read_acl", "lifecycle_auth"],
+            "keeps no audit records",
+        ),
+        ("limits", &["max_connections_per_address"], "counts all connections together"),
+    ] {
+        let Some(table) = table(root, name) else { continue };
+        for entry in keys.iter().filter_map(|key| table.get(key)) {
+            let message = format!("{name}.{} has no effect: this version {what}", entry.key);
+            entry.fault(&rules::SETTING_NOT_SERVED, message, "leave it out until it has");
+        }
+    }
+}
+
 /// The settings of a document, or the defaults if there is none. The method policy is read apart from it.
 pub(super) fn read(root: Option<&Block<'_>>) -> Settings {
     let mut settings = Settings { server: server(None), ..Settings::default() };
     let Some(root) = root else { return settings };
     root.only(&TABLES);
+    tell_unserved(root);
     settings.server = server(table(root, "server").as_ref());
     if let Some(policies) = table(root, "policies") {
         settings.policies = self::policies(&policies);

@@ -162,11 +162,11 @@ impl Tls {
     /// # Errors
     /// `WouldBlock` until it is said, and the socket's.
     pub(in crate::server) fn close(&mut self, stream: &mut impl Write) -> io::Result<()> {
-        if !std::mem::replace(&mut self.closed, true)
-            && let UnbufferedStatus { state: Ok(ConnectionState::WriteTraffic(mut traffic)), .. } =
-                self.connection.process_tls_records(&mut [])
-        {
-            push(&mut self.unsent, |room| traffic.queue_close_notify(room))?;
+        if !std::mem::replace(&mut self.closed, true) {
+            let status = self.connection.process_tls_records(&mut self.partial);
+            if let Ok(ConnectionState::WriteTraffic(mut traffic)) = status.state {
+                push(&mut self.unsent, |room| traffic.queue_close_notify(room))?;
+            }
         }
         self.flush(stream)
     }
@@ -214,7 +214,10 @@ impl Tls {
                 }
                 Ok(state) => step(state, &mut self.unsent, &mut self.handshaking, &mut self.ended)?,
                 Err(error) => {
-                    self.queue_alert();
+                    let unread = received.get_mut(start + discard..).unwrap_or_default();
+                    queue_alert(&mut self.connection, unread, &mut self.unsent);
+                    // There is nothing more to say, and the session is not to be asked again.
+                    (self.ended, self.closed) = (true, true);
                     return Err(invalid(error));
                 }
             };
@@ -232,25 +235,15 @@ impl Tls {
         Ok(filled)
     }
 
-    /// Queues what the client is to be told of an error.
-    fn queue_alert(&mut self) {
-        while let UnbufferedStatus { state: Ok(state), .. } = self.connection.process_tls_records(&mut []) {
-            match state {
-                ConnectionState::EncodeTlsData(mut data) => {
-                    let _ = push(&mut self.unsent, |room| data.encode(room));
-                }
-                ConnectionState::TransmitTlsData(data) => data.done(),
-                _ => break,
-            }
-        }
-    }
-
     fn encrypt(&mut self, plaintext: &[u8], into: &mut Vec<u8>) -> io::Result<()> {
         loop {
-            let UnbufferedStatus { state, .. } = self.connection.process_tls_records(&mut []);
+            // Always with the bytes that have not been taken in: the session counts from their first.
+            let UnbufferedStatus { state, discard } = self.connection.process_tls_records(&mut self.partial);
+            let mut done = false;
             match state.map_err(invalid)? {
                 ConnectionState::WriteTraffic(mut traffic) => {
-                    return push(into, |room| traffic.encrypt(plaintext, room));
+                    push(into, |room| traffic.encrypt(plaintext, room))?;
+                    done = true;
                 }
                 // A new key, or the like: it goes out first.
                 ConnectionState::EncodeTlsData(mut data) => push(into, |room| data.encode(room))?,
@@ -258,6 +251,10 @@ impl Tls {
                 // The client sends no more, and still listens.
                 ConnectionState::PeerClosed => self.ended = true,
                 _ => return Err(ErrorKind::NotConnected.into()),
+            }
+            self.partial.drain(..discard.min(self.partial.len()));
+            if done {
+                return Ok(());
             }
         }
     }
@@ -284,6 +281,17 @@ fn step(
         _ => return Err(ErrorKind::InvalidData.into()),
     }
     Ok(true)
+}
+
+/// Queues what the client is to be told of an error, which is the first thing that the session has to say now. `unread` is
+/// what it has not taken in, and is not touched: it counts from the first of these bytes.
+fn queue_alert(connection: &mut UnbufferedServerConnection, unread: &mut [u8], unsent: &mut Vec<u8>) {
+    if let UnbufferedStatus { state: Ok(ConnectionState::EncodeTlsData(mut data)), .. } =
+        connection.process_tls_records(unread)
+    {
+        // Without it the client learns from the end of the connection.
+        let _ = push(unsent, |room| data.encode(room));
+    }
 }
 
 /// Copies plaintext to where it is wanted, and what has no room there aside; the bytes copied.

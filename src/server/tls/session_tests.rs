@@ -316,3 +316,69 @@ fn tls_1_2_is_refused() {
     assert!(rig.serve().unwrap().is_err());
     assert_eq!(rig.socket.outgoing, [21, 3, 3, 0, 2, 2, 70], "a fatal alert, protocol_version");
 }
+
+/// The first bytes of a client's handshake.
+fn hello() -> Vec<u8> {
+    let mut session = client(certificate().1, &["agtp"]);
+    let mut bytes = Vec::new();
+    session.write_tls(&mut bytes).unwrap();
+    bytes
+}
+
+/// Shows a server bytes and then the end; whatever they are, it says no in good order or waits for more.
+fn refused(bytes: &[u8], brings: usize) -> Vec<u8> {
+    let mut rig = Rig::new(brings, 1 << 16);
+    rig.socket.incoming.extend(bytes);
+    rig.socket.ended = true;
+    let _end = rig.serve();
+    rig.tls.close(&mut rig.socket).unwrap();
+    rig.socket.outgoing
+}
+
+#[test]
+fn a_message_announced_as_too_long_is_refused() {
+    let mut bytes = vec![22, 3, 1, 0x3f, 0xff, 1, 0xff, 0xff, 0xff];
+    bytes.resize(5 + 0x3fff, 0);
+    for brings in [usize::MAX, 1000, 7] {
+        assert!(matches!(refused(&bytes, brings).first(), None | Some(21)), "an alert record, if anything");
+        let mut rig = Rig::new(brings, 1 << 16);
+        rig.socket.incoming.extend(&bytes);
+        assert!(rig.serve().unwrap().is_err());
+    }
+}
+
+#[test]
+fn no_change_of_a_handshake_makes_a_session_fall_over() {
+    let hello = hello();
+    for at in 0..hello.len() {
+        for with in [0, 0xff, hello[at] ^ 1, hello[at].wrapping_add(1)] {
+            let mut changed = hello.clone();
+            changed[at] = with;
+            refused(&changed, usize::MAX);
+            // Another beginning behind it, and an end in the middle.
+            refused(&[&changed[..], &hello].concat(), 300);
+            refused(&changed[..=at], usize::MAX);
+        }
+    }
+}
+
+#[test]
+fn an_answer_is_sent_while_a_message_of_the_handshake_is_incomplete() {
+    // A key update of which only the first byte has come: four bytes of handshake in two records.
+    let mut rig = Rig::new(usize::MAX, 1 << 16);
+    rig.run();
+    rig.client.writer().write_all(b"request").unwrap();
+    rig.run();
+    // What the client cannot be made to send is sent in its name: a record that is cut anywhere is as incomplete.
+    rig.client.writer().write_all(b"another").unwrap();
+    let mut bytes = Vec::new();
+    rig.client.write_tls(&mut bytes).unwrap();
+    let (first, rest) = bytes.split_at(bytes.len() / 2);
+    rig.socket.incoming.extend(first);
+    assert!(rig.serve().is_none());
+    assert_eq!(rig.answer(b"answer"), 6);
+    rig.socket.incoming.extend(rest);
+    assert!(rig.run().is_none());
+    assert_eq!(rig.received(), b"answer");
+    assert_eq!(rig.got, b"requestanother");
+}

@@ -54,7 +54,7 @@ disclosure_notice = "Ask."
 cert = "server.pem"
 key = "server.key"
 [mtls]
-mode = "optional"
+mode = "disabled"
 ca_file = "ca.pem"
 [signing]
 key = "ed25519.pem"
@@ -102,6 +102,21 @@ fn every_documented_name_is_read_or_accepted() {
     assert_eq!(settings.tools, [serde_json::json!({"name": "calculator", "version": 2})]);
     assert_eq!(settings.builtins_override, ["/tools"]);
     assert!(settings.policies.enforce_agent_methods && !settings.policies.anonymous_discovery);
+}
+
+#[test]
+fn what_has_no_effect_is_told_and_what_would_keep_clients_out_refuses_to_start() {
+    for (text, expected) in [
+        ("[mtls]\nmode = \"required\"\n", "2 setting-unenforced"),
+        ("[mtls]\nmode = \"optional\"\n", "2 setting-unenforced"),
+        ("[admin]\nlisten = \"127.0.0.1:9480\"\n", "2 setting-not-served"),
+        ("[audit]\nattribution = \"off\"\ndir = \"audit\"\n", "3 setting-not-served"),
+        ("[limits]\nmax_connections_per_address = 3\n", "2 setting-not-served"),
+    ] {
+        assert_eq!(settings_faults(text), [expected], "{text}");
+        let usable = reading(&[("agtp-server.toml", text)]).deployment.is_some();
+        assert_eq!(usable, !text.contains("mtls"), "{text}");
+    }
 }
 
 #[test]
