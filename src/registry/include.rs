@@ -7,7 +7,9 @@
 /// `include_registry!(handlers = path::to)` names another. The name `echo` is the one that the crate ships. A name that
 /// no function has is an error of the Rust compiler, at a line that names the declaration.
 ///
-/// ```ignore
+/// It needs what a build script left in `OUT_DIR`, so it is no test here; `.ci/newcomer` builds and runs one.
+///
+/// ```text
 /// mod functions {
 ///     pub mod rooms {
 ///         pub fn book_room(ctx: &Context<'_>, reply: &mut Reply<'_>) -> Result<(), EndpointError> { Ok(()) }
