@@ -5,6 +5,7 @@ use crate::compiler::ir::{Deployment, HandlerDecl};
 use crate::compiler::{Fault, rules};
 use crate::registry::Registry;
 use crate::server::UpstreamRoots;
+use crate::wire::is_header_value;
 use std::path::Path;
 use std::time::Duration;
 use toml::{Table, Value};
@@ -14,8 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The variable's value, if a header can hold it.
 pub(super) fn variable(name: &str) -> Option<String> {
-    let sendable = |text: &String| text.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte));
-    std::env::var(name).ok().filter(sendable)
+    std::env::var(name).ok().filter(|text| is_header_value(text))
 }
 
 /// Whether [`variable`] finds one.

@@ -73,7 +73,7 @@ impl Request {
             return Err(RequestError::ComputedHeader(name.to_owned()));
         }
         let value = value.trim_matches([' ', '\t']);
-        if !value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
+        if !crate::wire::is_header_value(value) {
             return Err(RequestError::HeaderValue(name.to_owned()));
         }
         self.has_content_type |= name.eq_ignore_ascii_case("content-type");

@@ -8,7 +8,7 @@ use super::{Engine, EngineError};
 use crate::handler::{UpstreamFailure, UpstreamRequest, UpstreamResponse};
 use crate::json::{PADDING, Value, Violation, write_object};
 use crate::registry::{Endpoint, External, Registry, Rows};
-use crate::wire::Status;
+use crate::wire::{Status, is_header_value};
 use std::fmt::Write as _;
 
 /// Bytes of an upstream's answer that are taken at most.
@@ -40,16 +40,11 @@ fn substitute<'v>(value: &'v str, variable: &dyn Fn(&str) -> Option<String>) -> 
     let mut filled = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let (name, rest) = piece.split_once('}').ok_or(piece)?;
-        let text = variable(name).filter(|text| is_sendable(text)).ok_or(name)?;
+        let text = variable(name).filter(|text| is_header_value(text)).ok_or(name)?;
         filled.push_str(&text);
         filled.push_str(rest);
     }
     Ok(filled)
-}
-
-/// Whether text can stand in a header value.
-fn is_sendable(text: &str) -> bool {
-    text.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte))
 }
 
 fn pairs(registry: &Registry, rows: Rows) -> impl Iterator<Item = (&str, &str)> {

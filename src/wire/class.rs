@@ -85,6 +85,11 @@ pub(super) fn all(bytes: &[u8], classes: u8) -> bool {
     common(bytes) & classes == classes
 }
 
+/// Whether text can stand in a header value: printable ASCII, space and tab (D14).
+pub fn is_header_value(text: &str) -> bool {
+    all(text.as_bytes(), VALUE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

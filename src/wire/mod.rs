@@ -32,6 +32,7 @@ mod uri;
 mod write;
 
 pub use answer::{Answer, AnswerFault, AnswerLimits, AnswerParsed, AnswerParser};
+pub use class::is_header_value;
 pub use fault::{WireDetail, WireFault, WireFaultKind};
 pub use field::{Field, Fields};
 pub use head::Head;

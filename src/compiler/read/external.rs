@@ -5,6 +5,7 @@ use super::document::{Block, Entry};
 use super::handler::{Schemas, is_identifier, require_errors};
 use crate::compiler::ir::{ExternalDecl, HandlerDecl};
 use crate::compiler::{rules, suggest};
+use crate::wire::is_header_value;
 use serde_json::{Map, Value};
 
 /// What every external service must be able to answer (draft: External Service).
@@ -181,7 +182,7 @@ fn check_header(entry: &Entry<'_>, context: &Context<'_>) {
         entry.fault(&rules::UPSTREAM_HEADER, message, "remove it; it is sent where it is needed");
     }
     let Some(value) = entry.string() else { return };
-    if !value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
+    if !is_header_value(value) {
         let message = format!("the value of {} cannot be sent", entry.key);
         entry.fault(&rules::UPSTREAM_HEADER, message, "use printable ASCII");
     }
