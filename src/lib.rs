@@ -43,13 +43,19 @@
 //!
 //! # Features
 //!
-//! * none: the engine alone ([`engine`], [`registry`], [`wire`], [`json`], [`identity`], [`handler`]), without runtime,
+//! * none: the engine alone ([`engine`], [`registry`], [`wire`], [`json`], [`identity`], [`audit`], [`handler`]), without runtime,
 //!   socket, clock or file access, on any platform.
+//! * `audit`: attribution records that are signed and stored ([`audit`]; without, they can be made and kept in memory).
 //! * `compiler`: deployment directories to registries, for build scripts and at start.
 //! * `client`: a blocking client.
 //! * `server`: thread-per-core servers on glommio (io_uring) and mio (epoll).
-//! * `cli` (default): the `agtp` command with the sample deployment compiled in.
+//! * `cli` (default): the `agtp` command with the sample deployment compiled in, and its load generator, `bench`.
 
+#[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::todo))]
+pub mod audit;
+#[cfg(feature = "cli")]
+#[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::todo))]
+pub mod bench;
 #[cfg(feature = "compiler")]
 pub mod catalog;
 #[cfg(feature = "cli")]
@@ -66,6 +72,8 @@ pub mod handler;
 pub mod identity;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::todo))]
 pub mod json;
+#[cfg(feature = "cli")]
+pub mod openapi;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::todo))]
 pub mod registry;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::todo))]

@@ -3,9 +3,13 @@
 
 mod common;
 
-use agtp::engine::{Core, Now, PADDING, Session, Step};
+use agtp::audit::{LedgerOptions, Memory};
+use agtp::engine::{Answered, Core, Engine, Now, Observer, PADDING, Session, Step};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// Counts the calls of the thread it runs on.
 struct Counting;
@@ -53,8 +57,19 @@ fn the_counter_counts() {
 
 #[test]
 fn no_request_touches_the_heap_after_warm_up() {
-    let engine = common::sample();
-    let mut core = Core::new(engine, 1);
+    prove(common::sample(), 3);
+}
+
+/// Records are made in the core's buffers; the memory they go to here is full, and so in use, once it is warm.
+#[test]
+fn nor_does_one_whose_answer_is_attributed() {
+    let engine = common::engine_of(Path::new(env!("CARGO_MANIFEST_DIR")), &common::functions());
+    let memory = Memory::keeping(256 * 1024);
+    prove(&engine.with_audit(LedgerOptions::into_sink(Arc::new(memory))), 100);
+}
+
+fn prove(engine: &Engine<'_>, warm_up: usize) {
+    let mut core = Core::new(engine, 1).with_observer(Rc::new(Looker));
     for scenario in common::scenarios::all() {
         let mut session = Session::new();
         let mut buffer = Vec::new();
@@ -76,7 +91,7 @@ fn no_request_touches_the_heap_after_warm_up() {
                 String::from_utf8_lossy(out)
             );
         };
-        for _ in 0..3 {
+        for _ in 0..warm_up {
             run(&mut out);
         }
         let before = CALLS.get();
@@ -89,6 +104,23 @@ fn no_request_touches_the_heap_after_warm_up() {
             "{}: {calls} heap calls in 1000 requests",
             scenario.name
         );
+    }
+}
+
+/// Looks at all that there is to see.
+struct Looker;
+
+impl Observer for Looker {
+    fn answered(&self, answered: &Answered<'_>) {
+        let seen =
+            (answered.status(), answered.code(), answered.endpoint(), answered.agent(), answered.bytes());
+        std::hint::black_box(seen);
+        std::hint::black_box((
+            answered.method(),
+            answered.path(),
+            answered.response_id(),
+            answered.task_id(),
+        ));
     }
 }
 

@@ -1,7 +1,7 @@
 //! `agtp agent`: identity documents and their Genesis, made and verified.
 
 use super::output::{self, visible};
-use super::{Failure, clock, signing};
+use super::{Failure, agent_cert, clock, signing};
 use crate::catalog::{Catalog, is_method_name};
 use crate::compiler::genesis::issue;
 use crate::compiler::key::SigningKey;
@@ -16,6 +16,8 @@ use std::process::ExitCode;
 pub(super) enum Command {
     /// Make an identity document and its signed Genesis
     New(New),
+    /// Make a certificate by which an agent proves who it is
+    Cert(agent_cert::Cert),
     /// Check that identity documents and Genesis belong together and are signed
     Verify(Verify),
 }
@@ -69,6 +71,7 @@ pub(super) struct Verify {
 pub(super) fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::New(args) => new(&args, &clock::now()),
+        Command::Cert(args) => agent_cert::run(&args),
         Command::Verify(args) => verify(&args),
     }
 }

@@ -77,7 +77,7 @@ fn print(text: String) -> Result<(), Failure> {
 }
 
 /// Asks a server for its manifest (draft: Manifest Retrieval). Returns it, and whether nobody said who asks.
-fn fetch(target: &str, reach: &Reach) -> Result<(String, bool), Failure> {
+pub(super) fn fetch(target: &str, reach: &Reach) -> Result<(String, bool), Failure> {
     let uri = Uri::parse(target).map_err(|fault| Failure(format!("{target}: {fault}")))?;
     let mut request = Request::new("DISCOVER", "/").map_err(Failure::new)?;
     request.header("Accept", MEDIA_TYPE).map_err(Failure::new)?;

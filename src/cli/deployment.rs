@@ -1,6 +1,6 @@
 //! Where a deployment comes from: compiled in, or read from a directory.
 
-use super::{Failure, compiled, output, signing, upstream};
+use super::{Failure, clock, compiled, encryption, output, signing, upstream};
 use crate::compiler::ir::{Deployment, Source};
 use crate::compiler::{self, Compiled, Fault, ManifestTimes, ReadOptions, Reading, Report, Severity, rules};
 use crate::engine::Function;
@@ -113,6 +113,28 @@ pub(super) fn from_directory(directory: &Path, strict: bool) -> Result<Deployed,
     compile(reading, &directory.display().to_string(), strict, settings)
 }
 
+/// The manifest of a directory's deployment. Faults are told on stderr, and the valid rest is in it (D25).
+pub(super) fn manifest(directory: &Path) -> Result<String, Failure> {
+    let reading = compiler::read(directory, &ReadOptions::default());
+    if let Some(why) = reading.unusable {
+        return Err(Failure(why));
+    }
+    let deployment = reading.deployment.filter(|deployment| !deployment.endpoints.is_empty());
+    if reading.report.errors() > 0 || deployment.is_none() {
+        output::complain(format_args!("{}", reading.report));
+    }
+    let deployment =
+        deployment.ok_or_else(|| Failure(format!("{} has no endpoint to export", directory.display())))?;
+    let times = ManifestTimes::of_directory(directory);
+    let compiled = compiler::lower(&deployment, &times).map_err(Failure::new)?;
+    Ok(compiled.registry.str(compiled.registry.documents.manifest).to_owned())
+}
+
+/// The manifest that was compiled in.
+pub(super) fn compiled_in_manifest() -> String {
+    compiled::REGISTRY.str(compiled::REGISTRY.documents.manifest).to_owned()
+}
+
 /// Every fault of a directory's deployment, its signing key's included.
 /// With `online`, those of upstreams out of reach too (D30).
 pub(super) fn check(directory: &Path, online: bool) -> Result<Report, Failure> {
@@ -130,6 +152,12 @@ pub(super) fn check(directory: &Path, online: bool) -> Result<Report, Failure> {
             why,
             "name a PKCS#8 PEM file, or leave [signing] out",
         ));
+    }
+    match encryption::Settings::of(&settings, SETTINGS, directory) {
+        Ok(encryption) => faults.extend(encryption.faults(SETTINGS, clock::unix_seconds())),
+        // Of the settings themselves the compiler has told.
+        Err(_) if faults.iter().any(|fault| fault.source.file == SETTINGS) => {}
+        Err(Failure(why)) => return Err(Failure(why)),
     }
     if online && let Some(deployment) = &reading.deployment {
         match upstream::roots(&settings, SETTINGS, directory) {

@@ -4,7 +4,11 @@
 //! closed pipe ends a command quietly.
 
 mod agent;
+mod agent_cert;
 mod agents;
+mod ask;
+mod audit;
+mod bench;
 mod call;
 mod catalog;
 mod catalog_diff;
@@ -13,11 +17,21 @@ mod clock;
 mod compiled;
 mod deployment;
 mod development;
+mod encryption;
+mod explain;
+mod export_openapi;
+mod files;
+mod generate;
 mod hints;
+mod import_openapi;
+mod keygen;
+mod new;
+mod operating;
 mod output;
 mod serve;
 mod settings;
 mod signing;
+mod systemd;
 mod tls;
 mod upstream;
 
@@ -65,14 +79,34 @@ enum Command {
     Serve(serve::Args),
     /// Send one request and print its answer
     Call(call::Args),
+    /// Measure how fast a server answers
+    Bench(bench::Args),
     /// Report every fault of a deployment or a manifest
     Check(check::Args),
     /// Make and verify agents
     #[command(subcommand)]
     Agent(agents::Command),
+    /// Prove what a server has put on record
+    #[command(subcommand)]
+    Audit(audit::Command),
+    /// Make a key for a server to sign with
+    Keygen(keygen::Args),
     /// Look methods up in the catalog
     #[command(subcommand)]
     Catalog(catalog::Command),
+    /// Make a deployment in front of the service that an OpenAPI document describes
+    ImportOpenapi(import_openapi::Args),
+    /// Render a deployment's endpoints as an OpenAPI 3.1 document
+    ExportOpenapi(export_openapi::Args),
+    /// Write files to begin with
+    #[command(subcommand)]
+    New(new::Command),
+    /// Say what a status means and what to do
+    Explain(explain::Args),
+    /// Print the completions of a shell
+    Completions(generate::Completions),
+    /// Write manual pages
+    Man(generate::Man),
 }
 
 /// Runs the command that the process's arguments name.
@@ -80,9 +114,18 @@ pub fn run() -> ExitCode {
     finish("agtp", |cli: Cli| match cli.command {
         Command::Serve(args) => serve::run(args),
         Command::Call(args) => call::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Check(args) => check::run(args),
         Command::Agent(command) => agents::run(command),
+        Command::Audit(command) => audit::run(command),
+        Command::Keygen(args) => keygen::run(args),
         Command::Catalog(command) => catalog::run(command),
+        Command::ImportOpenapi(args) => import_openapi::run(args),
+        Command::ExportOpenapi(args) => export_openapi::run(args),
+        Command::New(command) => new::run(command),
+        Command::Explain(args) => explain::run(args),
+        Command::Completions(args) => generate::completions(&args),
+        Command::Man(args) => generate::man(&args),
     })
 }
 

@@ -4,6 +4,7 @@
 
 use super::Failure;
 use crate::server::ServerConfig;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 use toml::{Table, Value};
 
@@ -35,9 +36,21 @@ pub(super) fn apply(text: &str, origin: &str, config: &mut ServerConfig) -> Resu
                 .ok_or_else(|| wrong(origin, key, value, "a number of seconds above 0, 86400 at most"))?;
         }
     }
-    if let Some(value) = limits.get("max_connections") {
-        config.max_connections = connections(value)
-            .ok_or_else(|| wrong(origin, "max_connections", value, "a whole number from 1 to 10000000"))?;
+    let count = |key: &str, most: i64| match limits.get(key) {
+        None => Ok(None),
+        Some(value) => match value.as_integer().filter(|number| (1..=most).contains(number)) {
+            Some(number) => Ok(Some(number.unsigned_abs())),
+            None => Err(wrong(origin, key, value, &format!("a whole number from 1 to {most}"))),
+        },
+    };
+    if let Some(most) = count("max_connections", MOST_CONNECTIONS)? {
+        config.max_connections = usize::try_from(most).unwrap_or(usize::MAX);
+    }
+    if let Some(most) = count("max_connections_per_address", MOST_CONNECTIONS)? {
+        config.max_connections_per_address = u32::try_from(most).ok().and_then(NonZeroU32::new);
+    }
+    if let Some(most) = count("max_requests_per_connection", i64::MAX)? {
+        config.max_requests_per_connection = NonZeroU64::new(most);
     }
     Ok(())
 }
@@ -46,11 +59,6 @@ fn seconds(value: &Value) -> Option<Duration> {
     let seconds = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))?;
     let sensible = seconds > 0.0 && seconds <= LONGEST_SECONDS;
     sensible.then(|| Duration::try_from_secs_f64(seconds).ok())?
-}
-
-fn connections(value: &Value) -> Option<usize> {
-    let number = value.as_integer().filter(|number| (1..=MOST_CONNECTIONS).contains(number))?;
-    usize::try_from(number).ok()
 }
 
 fn wrong(origin: &str, key: &str, value: &Value, expected: &str) -> Failure {
@@ -80,9 +88,14 @@ mod tests {
     #[test]
     fn limits_are_seconds_and_counts() {
         let config = applied("[limits]\nidle_timeout = 5\nmax_connections = 7\nbody_bytes = 1").unwrap();
+        assert_eq!((config.max_connections_per_address, config.max_requests_per_connection), (None, None));
         assert_eq!(config.timeouts.idle, Duration::from_secs(5));
         assert_eq!(config.timeouts.header, ServerConfig::default().timeouts.header);
         assert_eq!(config.max_connections, 7);
+        let text = "[limits]\nmax_connections_per_address = 3\nmax_requests_per_connection = 1000000000000";
+        let config = applied(text).unwrap();
+        assert_eq!(config.max_connections_per_address, NonZeroU32::new(3));
+        assert_eq!(config.max_requests_per_connection, NonZeroU64::new(1_000_000_000_000));
         let config = applied("[limits]\nheader_timeout = 1.5").unwrap();
         assert_eq!(config.timeouts.header, Duration::from_millis(1500));
         assert!(applied("").is_ok());
@@ -94,7 +107,12 @@ mod tests {
         for (text, part) in [
             ("[limits]\nidle_timeout = 0", "limits.idle_timeout is 0; expected a number of seconds above 0"),
             ("[limits]\nbody_timeout = \"5s\"", "limits.body_timeout is \"5s\""),
-            ("[limits]\nmax_connections = -1", "limits.max_connections is -1"),
+            (
+                "[limits]\nmax_connections = -1",
+                "limits.max_connections is -1; expected a whole number from 1 to 10000000",
+            ),
+            ("[limits]\nmax_connections_per_address = 0", "limits.max_connections_per_address is 0"),
+            ("[limits]\nmax_requests_per_connection = 0.5", "limits.max_requests_per_connection is 0.5"),
             ("[limits]\nheader_timeout = 1e9", "limits.header_timeout is 1"),
             ("[limits]\nheader_timeout = nan", "limits.header_timeout is nan"),
             ("limits = 3", "[limits]"),

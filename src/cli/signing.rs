@@ -5,18 +5,23 @@ use crate::compiler::Signer;
 use crate::compiler::key::{PublicKey, SigningKey};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::Table;
 
 /// What signs the manifest, by the `[signing]` of an `agtp-server.toml`; the key's file is relative to `base`. Nothing if
 /// the table is not there: of its faults the compiler has told.
 pub(super) fn signer(settings: &str, base: &Path) -> Result<Option<Signer>, Failure> {
+    let Some((file, key_id)) = key_file(settings, base) else { return Ok(None) };
+    let key = private_key(&file).map_err(|Failure(why)| Failure(format!("signing.key: {why}")))?;
+    Ok(Some(Signer::new(key, key_id)))
+}
+
+/// The file of `[signing] key` and its `key_id`, if there are any.
+pub(super) fn key_file(settings: &str, base: &Path) -> Option<(PathBuf, Option<String>)> {
     let settings: Table = settings.parse().unwrap_or_default();
-    let Some(signing) = settings.get("signing").and_then(toml::Value::as_table) else { return Ok(None) };
+    let signing = settings.get("signing").and_then(toml::Value::as_table)?;
     let text = |key| signing.get(key).and_then(toml::Value::as_str);
-    let Some(file) = text("key") else { return Ok(None) };
-    let key = private_key(&base.join(file)).map_err(|Failure(why)| Failure(format!("signing.key: {why}")))?;
-    Ok(Some(Signer::new(key, text("key_id").map(str::to_owned))))
+    Some((base.join(text("key")?), text("key_id").map(str::to_owned)))
 }
 
 /// Reads a private key. That others may read it too is told, and is the operator's decision.
@@ -57,6 +62,15 @@ fn exposed(file: &Path) -> Option<u32> {
 pub(super) fn public_key(file: &Path) -> Result<PublicKey, Failure> {
     let text = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
     PublicKey::parse(&text).map_err(|error| Failure(format!("the key in {} is {error}", file.display())))
+}
+
+/// Reads the bytes of a public key in either form, or of a private key's public half.
+pub(super) fn any_public_key(file: &Path) -> Result<[u8; 32], Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
+    if let Ok(private) = SigningKey::from_pem(&text) {
+        return Ok(private.public().to_bytes());
+    }
+    public_key(file).map(PublicKey::to_bytes)
 }
 
 /// Makes a private key and writes it to a file that is not there yet and that only its owner can read.

@@ -2,7 +2,7 @@
 
 use super::{Request, Trust, TrustError};
 use crate::wire::{Answer, AnswerFault, AnswerLimits, AnswerParsed, AnswerParser};
-use rustls::{ClientConnection, StreamOwned};
+use rustls::{AlertDescription, ClientConnection, StreamOwned};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -63,6 +63,16 @@ impl fmt::Display for ClientError {
             ClientError::Untrusted(why) => {
                 write!(f, "the server is not trusted: {why}; name who vouches for it with --ca FILE")
             }
+            ClientError::Tls(rustls::Error::AlertReceived(AlertDescription::CertificateRequired)) => f.write_str(
+                "the server lets nobody in without a certificate; show one with --cert FILE (`agtp agent cert` makes it)",
+            ),
+            ClientError::Tls(rustls::Error::AlertReceived(
+                alert @ (AlertDescription::UnknownCA
+                | AlertDescription::DecryptError
+                | AlertDescription::BadCertificate
+                | AlertDescription::CertificateExpired
+                | AlertDescription::CertificateUnknown),
+            )) => write!(f, "the server does not take the certificate of --cert ({alert:?}); its mtls.ca_file must vouch for it"),
             ClientError::Tls(why) => write!(f, "no encrypted connection came about: {why}"),
             ClientError::Unaskable(why) => why.fmt(f),
         }

@@ -1,8 +1,10 @@
 //! Whom a client believes to be the server it asked for.
 
+use rustls::client::Resumption;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::TLS13;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use std::fmt;
@@ -66,8 +68,30 @@ impl Trust {
         Ok(Trust(Arc::new(config)))
     }
 
+    /// The same, showing a certificate to servers that ask for one: PEM texts of the certificate, with those between it and
+    /// its authority, and of its private key.
+    ///
+    /// # Errors
+    /// When one of them is not what it should be, or they do not belong together.
+    pub fn showing(&self, chain: &[u8], key: &[u8]) -> Result<Trust, TrustError> {
+        let chain = CertificateDer::pem_slice_iter(chain).collect::<Result<Vec<_>, _>>();
+        let chain = chain.map_err(|error| TrustError(format!("the certificate is no PEM: {error}")))?;
+        if chain.is_empty() {
+            return Err(TrustError("there is no certificate in PEM form".to_owned()));
+        }
+        let key = PrivateKeyDer::from_pem_slice(key);
+        let key = key.map_err(|_| TrustError("there is no private key in PEM form".to_owned()))?;
+        let shown = CertifiedKey::from_der(chain, key, self.0.crypto_provider());
+        let shown = shown.map_err(|error| TrustError(format!("they cannot be used: {error}")))?;
+        let mut config = ClientConfig::clone(&self.0);
+        config.client_auth_cert_resolver = Arc::new(SingleCertAndKey::from(shown));
+        // Tickets would bring back who one was before.
+        config.resumption = Resumption::default();
+        Ok(Trust(Arc::new(config)))
+    }
+
     /// A session that expects a certificate for `host`, a name or an address.
-    pub(super) fn session(&self, host: &str) -> Result<ClientConnection, TrustError> {
+    pub(crate) fn session(&self, host: &str) -> Result<ClientConnection, TrustError> {
         let name = ServerName::try_from(host.to_owned());
         let name =
             name.map_err(|_| TrustError(format!("{host} is no name that a certificate can be for")))?;

@@ -112,8 +112,12 @@ pub struct ExternalDecl {
     pub headers: Vec<(String, String)>,
     /// Input property to the upstream's name for it.
     pub input_transform: Vec<(String, String)>,
+    /// Input property to where it goes: `query`, `header` or `body`. What is not named goes where the method has it.
+    pub input_place: Vec<(String, String)>,
     /// Output property to the upstream's name for it.
     pub output_transform: Vec<(String, String)>,
+    /// The output property that is the upstream's whole body.
+    pub output_body: Option<String>,
     /// HTTP status to error name.
     pub error_map: Vec<(String, String)>,
     /// Whether it may be out of reach when the deployment is checked.

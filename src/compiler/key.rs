@@ -131,6 +131,11 @@ impl PublicKey {
         VerifyingKey::from_bytes(&bytes).map_err(|_| KeyError::Weak).and_then(strong)
     }
 
+    /// The 32 bytes.
+    pub fn to_bytes(self) -> [u8; 32] {
+        self.0.to_bytes()
+    }
+
     /// The 32 bytes in base64url.
     pub fn to_base64url(self) -> String {
         URL_SAFE_NO_PAD.encode(self.0.as_bytes())

@@ -25,6 +25,8 @@ mod suggest;
 mod times;
 
 pub use build::build;
+#[cfg(feature = "cli")]
+pub(crate) use check::path::RESERVED as RESERVED_ROOTS;
 pub use emit::emit;
 pub use fault::{Fault, Report, Rule, Severity};
 pub use jws::{Signer, sign_manifests};

@@ -170,6 +170,8 @@ rules! {
     error UPSTREAM_ERROR_MAP = "upstream-error-map", "draft: External Service";
     /// A transform that names no property, or makes two of one name.
     error UPSTREAM_TRANSFORM = "upstream-transform", "draft: External Service";
+    /// A place that an input property cannot go to, or an output property that cannot be the body.
+    error UPSTREAM_PLACE = "upstream-place", "draft: External Service";
     /// A `${VAR}` that the environment does not have.
     error UPSTREAM_VARIABLE = "upstream-variable", "draft: External Service";
     /// An upstream that is out of reach, found by `agtp check --online`.
@@ -209,7 +211,7 @@ rules! {
     refuse SETTING_TYPE = "setting-type", "deployment format: agtp-server.toml";
     /// A setting asks for what this version does not do.
     warning SETTING_NOT_SERVED = "setting-not-served", "deployment format: agtp-server.toml";
-    /// A setting asks for what this version does not enforce.
+    /// A setting asks for what cannot be enforced.
     refuse SETTING_UNENFORCED = "setting-unenforced", "D25";
     /// A value of `agtp-server.toml` is none of those allowed.
     refuse SETTING_VALUE = "setting-value", "deployment format: agtp-server.toml";
@@ -217,6 +219,12 @@ rules! {
     refuse SETTING_LIMIT = "setting-limit", "D9";
     /// The key that `[signing]` names cannot be used.
     refuse SIGNING_KEY = "signing-key", "draft: Manifest Signature";
+    /// A certificate that `[tls]` names cannot be used, or its key cannot.
+    refuse TLS_CERTIFICATE = "tls-certificate", "draft: Transport";
+    /// A certificate that no client takes at this time.
+    error TLS_CERTIFICATE_VALIDITY = "tls-certificate-validity", "draft: Transport";
+    /// Those whom `[mtls]` names cannot vouch for anybody.
+    refuse MTLS_AUTHORITIES = "mtls-authorities", "D31";
     /// An override of a path that is not reserved.
     refuse OVERRIDE_UNRESERVED = "override-not-reserved", "draft: Reserved DISCOVER Paths";
     /// An entry of `legacy` that is none of the five.

@@ -3,7 +3,8 @@
 use super::refusal::Refusal;
 use super::request::Request;
 use super::respond::{Answer, Body, Media};
-use super::{Engine, Trail, discover};
+use super::{Engine, Trail, discover, inspect, lifecycle};
+use crate::audit::{Change, Held};
 use crate::identity::{Agent, parse_agent_id};
 use crate::json::Value;
 use crate::registry::{Builtin, Disclosure, Text};
@@ -19,13 +20,14 @@ pub(super) fn run<'r>(
     trail: &Trail<'r>,
     builtin: Builtin,
     input: Value<'_>,
-    body: &mut Vec<u8>,
+    (body, held): (&mut Vec<u8>, &mut Held),
 ) -> Result<Answer<'r>, Refusal<'r>> {
     let documents = &engine.registry.documents;
+    let mut change = |change| lifecycle::run(engine, request, trail, change, input, (body, held));
     match builtin {
         Builtin::Root => root(engine, request, trail, input, body),
         Builtin::Methods => Ok(fixed(engine, documents.methods)),
-        Builtin::Agents if discloses(engine, trail) => Ok(fixed(engine, documents.agents)),
+        Builtin::Agents if discloses(engine, request, trail) => Ok(fixed(engine, documents.agents)),
         Builtin::Agents => Ok(Answer::of(Status::Ok, Body::Fixed("[]"))),
         Builtin::Genesis => genesis(engine, trail, input),
         Builtin::Tools => Ok(fixed(engine, documents.tools)),
@@ -33,6 +35,12 @@ pub(super) fn run<'r>(
         Builtin::Patterns => Ok(fixed(engine, documents.patterns)),
         Builtin::Contracts => Ok(fixed(engine, documents.contracts)),
         Builtin::Propose => Err(Refusal::SynthesisDisabled),
+        Builtin::Inspect => inspect::run(engine, trail, input, body),
+        Builtin::Activate => change(Change::Activate),
+        Builtin::Deactivate => change(Change::Deactivate),
+        Builtin::Reinstate => change(Change::Reinstate),
+        Builtin::Revoke => change(Change::Revoke),
+        Builtin::Deprecate => change(Change::Deprecate),
         Builtin::FloorUnserved => Err(Refusal::NotServed),
     }
 }
@@ -51,7 +59,7 @@ fn root<'r>(
     body: &mut Vec<u8>,
 ) -> Result<Answer<'r>, Refusal<'r>> {
     if trail.agent.is_none() || request.field(Field::Accept).is_some_and(accepts_manifest) {
-        return Ok(manifest(engine, trail));
+        return Ok(manifest(engine, request, trail));
     }
     match input.get("criteria") {
         Some(criteria) => {
@@ -67,9 +75,9 @@ fn accepts_manifest(accept: &str) -> bool {
     accept.split(',').any(media)
 }
 
-fn manifest<'r>(engine: &'r Engine<'_>, trail: &Trail<'r>) -> Answer<'r> {
+fn manifest<'r>(engine: &'r Engine<'_>, request: &Request<'r>, trail: &Trail<'r>) -> Answer<'r> {
     let documents = &engine.registry.documents;
-    let (body, headers) = match discloses(engine, trail) {
+    let (body, headers) = match discloses(engine, request, trail) {
         true => (documents.manifest, documents.manifest_headers),
         false => (documents.manifest_withheld, documents.manifest_withheld_headers),
     };
@@ -82,9 +90,12 @@ fn manifest<'r>(engine: &'r Engine<'_>, trail: &Trail<'r>) -> Answer<'r> {
 }
 
 /// Whether this caller is told which agents there are.
-fn discloses(engine: &Engine<'_>, trail: &Trail<'_>) -> bool {
+fn discloses(engine: &Engine<'_>, request: &Request<'_>, trail: &Trail<'_>) -> bool {
     match engine.registry.disclosure {
         Disclosure::Public => true,
+        Disclosure::Authenticated if engine.certificates_required => {
+            trail.agent.is_some_and(|agent| request.peer.is_some_and(|peer| peer.is(&agent.id)))
+        }
         Disclosure::Authenticated => trail.agent.is_some(),
         Disclosure::Private => false,
     }

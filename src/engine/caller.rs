@@ -23,19 +23,25 @@ pub(super) fn identify<'r>(
 ) -> Result<Option<&'r Agent>, Refusal<'r>> {
     let Some((digits, old_name)) = request.agent_id() else { return Ok(None) };
     let id = parse_agent_id(digits).ok_or(Refusal::InvalidAgentId)?;
+    // Before the lookup: what is known of an agent is not for somebody who is shown to be another.
+    if request.peer.is_some_and(|peer| !peer.is(&id)) {
+        return Err(Refusal::CertificateMismatch);
+    }
     let agent = engine.agents.find(&id).ok_or(Refusal::UnknownAgent)?;
     if old_name && engine.warn_once(Warning::OldAgentHeader, Some(agent)) {
         (engine.log)(Event::OldAgentHeader { agent: engine.agents.str(agent.name) });
     }
-    match agent.status {
+    match engine.status_of(agent) {
         Status::Active | Status::Deprecated => Ok(Some(agent)),
-        Status::Suspended | Status::Retired => Err(Refusal::AgentStatus(agent)),
+        status @ (Status::Suspended | Status::Retired) => Err(Refusal::AgentStatus(status)),
     }
 }
 
-/// The agent a request names, if it is known, whether or not it may act: for what an answer says about it.
+/// The agent a request names, if it is known, whether or not it may act: for what an answer says about it. Not if the
+/// certificate is another's.
 #[cold]
 pub(super) fn named<'r>(engine: &'r Engine<'_>, request: &Request<'r>) -> Option<&'r Agent> {
     let (digits, _) = request.agent_id()?;
-    engine.agents.find(&parse_agent_id(digits)?)
+    let id = parse_agent_id(digits)?;
+    request.peer.is_none_or(|peer| peer.is(&id)).then(|| engine.agents.find(&id))?
 }

@@ -76,7 +76,7 @@ fn facts<'e>(engine: &'e Engine<'_>, candidate: &Candidate) -> Option<[(&'static
     let (kind, method) = match candidate.subject {
         Subject::Endpoint(id) => ("endpoint", registry.method_name(registry.endpoint(id).method)),
         Subject::Agent(row) => {
-            engine.agents.agents.get(row as usize).filter(|agent| acts(agent))?;
+            engine.agents.agents.get(row as usize).filter(|agent| acts(engine, agent))?;
             ("agent", "")
         }
     };
@@ -84,8 +84,8 @@ fn facts<'e>(engine: &'e Engine<'_>, candidate: &Candidate) -> Option<[(&'static
     Some([("kind", kind), ("method", method), ("capability", capability), ("impact", impact)])
 }
 
-fn acts(agent: &Agent) -> bool {
-    matches!(agent.status, Status::Active | Status::Deprecated)
+fn acts(engine: &Engine<'_>, agent: &Agent) -> bool {
+    matches!(engine.status_of(agent), Status::Active | Status::Deprecated)
 }
 
 fn write(engine: &Engine<'_>, hit: &Hit, list: &mut ArrayWriter<'_>) {

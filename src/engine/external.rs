@@ -70,16 +70,34 @@ pub(super) fn prepare<'r>(
     let method = registry.str(external.method);
     let mut headers = headers.to_vec();
     let mut body = None;
-    if matches!(method, "GET" | "HEAD" | "DELETE") {
-        for (name, value) in left() {
-            add_query(&mut url, renamed(registry, external, name), value);
+    let usual = if matches!(method, "GET" | "HEAD" | "DELETE") { "query" } else { "member" };
+    let place = |name: &str| {
+        pairs(registry, external.input_place).find(|(key, _)| *key == name).map_or(usual, |(_, place)| place)
+    };
+    for (name, value) in left() {
+        match place(name) {
+            "query" => add_query(&mut url, renamed(registry, external, name), value),
+            "header" => add_input_header(&mut headers, renamed(registry, external, name), name, value)?,
+            "body" => body = Some(invoke::as_json(value)),
+            _ => {}
         }
-    } else {
+    }
+    let has_whole_body = pairs(registry, external.input_place).any(|(_, place)| place == "body");
+    if usual == "member" && !has_whole_body && is_form(&headers) {
+        let mut fields = "?".to_owned();
+        for (name, value) in left().filter(|(name, _)| place(name) == "member") {
+            add_query(&mut fields, renamed(registry, external, name), value);
+        }
+        body = fields.get(1..).map(|fields| fields.as_bytes().to_vec());
+    } else if usual == "member" && !has_whole_body {
         let mut json = Vec::new();
         write_object(&mut json, |object| {
-            left().for_each(|(name, value)| _ = object.value(renamed(registry, external, name), value));
+            let members = left().filter(|(name, _)| place(name) == "member");
+            members.for_each(|(name, value)| _ = object.value(renamed(registry, external, name), value));
         });
         body = Some(json);
+    }
+    if body.is_some() {
         add_header(&mut headers, "Content-Type", "application/json");
     }
     add_header(&mut headers, "Accept", "application/json");
@@ -94,11 +112,42 @@ pub(super) fn prepare<'r>(
     })
 }
 
+/// Whether the operator has said that bodies are forms: then members are fields, as they would stand in a query.
+fn is_form(headers: &[(String, String)]) -> bool {
+    let content_type = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("Content-Type"));
+    content_type.is_some_and(|(_, media)| {
+        media
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    })
+}
+
 /// Adds a header, unless the operator has said what it is to be.
 fn add_header(headers: &mut Vec<(String, String)>, name: &str, value: &str) {
     if !headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
         headers.push((name.to_owned(), value.to_owned()));
     }
+}
+
+/// Adds what the caller says as a header: one value, null not at all. Nothing in it can end the line (D14).
+fn add_input_header<'r>(
+    headers: &mut Vec<(String, String)>,
+    header: &str,
+    name: &str,
+    value: Value<'_>,
+) -> Result<(), Refusal<'r>> {
+    if value.is_null() {
+        return Ok(());
+    }
+    let text = text_of(value);
+    if !is_header_value(&text) {
+        return Err(unplaceable(name, "it cannot stand in a header of the upstream's request"));
+    }
+    headers.push((header.to_owned(), text));
+    Ok(())
 }
 
 /// The url with its parameters filled in. Each stays within its segment (D19).
@@ -264,8 +313,13 @@ fn take_body(
     body.resize(len + PADDING, 0);
     let depth = engine.registry.limits.json_depth as usize;
     let document = sinks.output.parse(&mut body, len, depth).map_err(|fault| fault.to_string())?;
-    let is_object = document.is_object();
-    rename(engine.registry, external, document.root(), sinks.body);
+    let whole = engine.registry.str(external.output_body);
+    let is_object = document.is_object() || !whole.is_empty();
+    if whole.is_empty() {
+        rename(engine.registry, external, document.root(), sinks.body);
+    } else {
+        write_object(sinks.body, |out| _ = out.value(whole, document.root()));
+    }
     sinks.output.recycle(document);
     if is_object { Ok(()) } else { Err("its body is no JSON object".to_owned()) }
 }

@@ -30,10 +30,12 @@ pub(super) fn read_and_run<'r>(
     let Some(endpoint) = trail.endpoint.map(|id| engine.registry.endpoint(id)) else {
         return Err(Refusal::NotFound);
     };
-    let Scratch { bump, segments, input, output, body: out, details, check, nest, upstream, .. } = scratch;
+    let Scratch {
+        bump, segments, input, output, body: out, details, extra, held, check, nest, upstream, ..
+    } = scratch;
     check_content_type(request, body_len)?;
     let sent = body.get(..body_len).unwrap_or(&[]);
-    let extra = LegacyExtra::of(engine, request, trail, bump, sent);
+    let legacy = LegacyExtra::of(engine, request, trail, bump, sent);
     let ticket = Ticket::of(request, endpoint, sent);
     let mut document = parse(engine, input, body, body_len)?;
     let mut running = None;
@@ -42,7 +44,7 @@ pub(super) fn read_and_run<'r>(
     } else {
         merge_query(engine, bump, request, endpoint, &mut document);
         merge_path(engine, bump, segments, trail.path, endpoint, &mut document);
-        extra.merge(&mut document);
+        legacy.merge(&mut document);
         let moved = target::resolve(engine, segments, request, trail, &mut document);
         let endpoint = trail.endpoint.map_or(endpoint, |id| engine.registry.endpoint(id));
         // A proposal is refused whatever it says (draft: Policies Block, synthesis_enabled).
@@ -58,7 +60,7 @@ pub(super) fn read_and_run<'r>(
             ended
         } else {
             let upstream = upstream.as_ref();
-            let mut sinks = invoke::Sinks { output, body: out, details, check, nest, upstream };
+            let mut sinks = invoke::Sinks { output, body: out, details, extra, held, check, nest, upstream };
             invoke::run(engine, &mut sinks, request, trail, endpoint, document.root())
         }
     };

@@ -7,6 +7,7 @@ use super::request::Request;
 use super::respond::Answer;
 use super::waiting::{Started, Work};
 use super::{Engine, Event, Trail, builtin, compose, external};
+use crate::audit::Held;
 use crate::handler::{
     AsyncHandler, Caller, Context, EndpointError, Failure, Handler, OwnedContext, OwnedHead, PlainHandler,
     Reply, Upstream,
@@ -27,6 +28,10 @@ pub(super) struct Sinks<'s> {
     pub(super) output: &'s mut TapeBuffers,
     pub(super) body: &'s mut Vec<u8>,
     pub(super) details: &'s mut Vec<u8>,
+    /// What the handler adds to the attribution record.
+    pub(super) extra: &'s mut Vec<u8>,
+    /// By what the answer is held back: a change of an agent's lifecycle.
+    pub(super) held: &'s mut Held,
     pub(super) check: &'s mut Vec<u8>,
     pub(super) nest: &'s mut Nest,
     /// What carries requests to upstreams.
@@ -63,7 +68,8 @@ pub(super) fn run<'r>(
             None => Err(Refusal::HandlerFailed),
         },
         Binding::Builtin(builtin) => {
-            builtin::run(engine, request, trail, builtin, input, sinks.body).map(Outcome::Answer)
+            builtin::run(engine, request, trail, builtin, input, (sinks.body, sinks.held))
+                .map(Outcome::Answer)
         }
         Binding::Composition(recipe) => compose::run(engine, sinks, request, trail, endpoint, recipe, input),
         Binding::External(row) => {
@@ -128,7 +134,13 @@ fn call_out<'r>(
 
 /// The request's head, apart from the connection's buffer.
 pub(super) fn owned(request: &Request<'_>) -> OwnedHead {
-    OwnedHead { head: request.head.clone(), bytes: request.bytes.into(), now: request.now }
+    OwnedHead {
+        head: request.head.clone(),
+        bytes: request.bytes.into(),
+        hash: request.hash.copied(),
+        now: request.now,
+        peer: request.peer.copied(),
+    }
 }
 
 /// A value as JSON text.
@@ -154,9 +166,10 @@ fn call<'r>(
         head: request.head,
         bytes: request.bytes,
         caller: trail.agent.map(|agent| Caller::of(agent, engine.agents)),
+        peer: request.peer,
         now: request.now,
     };
-    let mut reply = Reply::new(sinks.body, sinks.details);
+    let mut reply = Reply::new(sinks.body, sinks.details, sinks.extra);
     // The buffers a panicking handler leaves behind are cleared before their next use.
     match catch_unwind(AssertUnwindSafe(|| function(&context, &mut reply))) {
         Ok(Ok(())) => Ok(reply.finish()),

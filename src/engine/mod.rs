@@ -7,6 +7,7 @@
 //! Everything a request needs lives in the [`Core`]: buffers that are reset and not freed. After warm-up nothing on
 //! the function path touches the heap.
 
+mod attribution;
 mod authority;
 mod builtin;
 mod caller;
@@ -18,7 +19,10 @@ mod external;
 pub mod fuzz;
 mod idempotency;
 mod input;
+mod inspect;
 mod invoke;
+mod lifecycle;
+mod observe;
 mod place;
 mod refusal;
 mod request;
@@ -28,12 +32,14 @@ mod target;
 mod vocabulary;
 mod waiting;
 
-pub use event::Event;
+pub use event::{EndpointName, Event};
+pub use observe::{Answered, Observer};
 pub use suggest::{MOST_SUGGESTIONS, closest};
 
+use crate::audit::{Held, Ledger, LedgerOptions};
 pub use crate::handler::Function;
 use crate::handler::{Handler, Upstream};
-use crate::identity::Agents;
+use crate::identity::{Agents, PeerIdentity};
 use crate::json::{Schema, TapeBuffers};
 use crate::registry::{Binding, EndpointId, MethodId, Registry, SchemaId, Segment};
 use crate::wire::{HeadParser, Parsed, ResponseIds};
@@ -71,12 +77,16 @@ pub struct Engine<'d> {
     functions: Box<[Handler]>,
     /// One per row of [`Registry::schemas`].
     schemas: Box<[Schema]>,
-    log: fn(Event<'_>),
+    log: Box<dyn Fn(Event<'_>) + Send + Sync>,
     /// [`Warning::COUNT`] bits per agent row, and as many before them for callers without Agent-ID.
     warned: Box<[AtomicU64]>,
     idempotency: idempotency::Idempotency,
     /// One per row of [`Registry::externals`]. Those with variables are nothing until these are resolved.
     upstream_headers: Box<[Option<external::Headers>]>,
+    /// Only a certificate verifies an identity.
+    certificates_required: bool,
+    /// Makes a record of every answer. Nothing is attributed without.
+    ledger: Option<Box<Ledger>>,
 }
 
 /// What a caller is warned of once, in the log.
@@ -103,6 +113,8 @@ pub struct Now {
 pub struct Core {
     ids: ResponseIds,
     scratch: Scratch,
+    /// Told of each answer.
+    observer: Option<Rc<dyn Observer>>,
 }
 
 /// The buffers of a core.
@@ -120,6 +132,12 @@ struct Scratch {
     body: Vec<u8>,
     /// `details` of a named error.
     details: Vec<u8>,
+    /// What the handler adds to the attribution record.
+    extra: Vec<u8>,
+    /// What attribution records are made in.
+    record: crate::audit::Scratch,
+    /// By what the answers written since the last look are held back.
+    held: Held,
     /// The copy of the body that output validation parses in place.
     check: Vec<u8>,
     /// What the steps of a composition work in.
@@ -142,6 +160,9 @@ pub struct Session {
     parser: HeadParser,
     answered: bool,
     waiting: Option<Box<Waiting>>,
+    peer: Option<Box<PeerIdentity>>,
+    /// By what its answers are held back.
+    held: Held,
 }
 
 /// What a step came to.
@@ -174,6 +195,8 @@ struct Trail<'e> {
     /// Method and path in effect: after alias and redirect.
     method: Option<MethodId>,
     path: &'e [u8],
+    /// Nothing stands between it and what it changes but its input.
+    admitted: bool,
 }
 
 impl<'d> Engine<'d> {
@@ -208,10 +231,12 @@ impl<'d> Engine<'d> {
             agents,
             functions: registry.functions.iter().map(bind).collect::<Result<_, _>>()?,
             schemas: registry.schemas.iter().map(compile).collect::<Result<_, _>>()?,
-            log: |_| {},
+            log: Box::new(|_| {}),
             warned: (0..=agents.agents.len() * Warning::COUNT / 64 + 1).map(|_| AtomicU64::new(0)).collect(),
             idempotency: idempotency::Idempotency::new(),
             upstream_headers: registry.externals.iter().map(|_| None).collect(),
+            certificates_required: false,
+            ledger: None,
         };
         Ok(engine.with_constant_headers())
     }
@@ -246,10 +271,29 @@ impl<'d> Engine<'d> {
         Ok(self)
     }
 
+    /// Attributes every answer: a record of it rides in `Attribution-Record` and becomes part of the agent's chain. Serves
+    /// INSPECT and the methods of agents' lifecycles too, which are kept in the same place. Where a sink makes answers wait
+    /// for their records, ask [`is_held`](Self::is_held) before sending any.
+    #[must_use]
+    pub fn with_audit(mut self, options: LedgerOptions) -> Self {
+        let server_id = self.registry.str(self.registry.server_id);
+        self.ledger = Some(Box::new(Ledger::new(server_id, self.agents, options)));
+        self
+    }
+
     /// Sends the engine's events to `log` instead of nowhere.
     #[must_use]
-    pub fn with_log(mut self, log: fn(Event<'_>)) -> Self {
-        self.log = log;
+    pub fn with_log(mut self, log: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
+        self.log = Box::new(log);
+        self
+    }
+
+    /// Takes an identity for verified only if a certificate proves it, which decides what
+    /// [`Disclosure::Authenticated`](crate::registry::Disclosure::Authenticated) discloses (D28). For servers that require
+    /// certificates of their clients.
+    #[must_use]
+    pub fn with_certificates_required(mut self) -> Self {
+        self.certificates_required = true;
         self
     }
 
@@ -291,8 +335,12 @@ impl<'d> Engine<'d> {
         let head_len = match parsed {
             Parsed::NeedMore => return Step::NeedMore,
             Parsed::Wrong(fault) => {
-                let request = Request::new(session.parser.head(), buffer, now);
+                let hash = self.hash_of(buffer.get(..len).unwrap_or(&[]));
+                let request = Request::new(session.parser.head(), buffer, now)
+                    .with_peer(session.peer.as_deref())
+                    .hashed(hash.as_ref());
                 self.refuse(core, first, &request, &self.bare_trail(&request), &Refusal::Wire(fault), out);
+                session.held.merge(core.scratch.held.take());
                 session.answered = true;
                 return Step::Answered { consumed: len, close: true };
             }
@@ -303,12 +351,17 @@ impl<'d> Engine<'d> {
         if len < consumed || buffer.len() < consumed + PADDING {
             return Step::NeedMore;
         }
+        // Before the body is unescaped in place.
+        let hash = self.hash_of(buffer.get(..consumed).unwrap_or(&[]));
         let (head, rest) = buffer.split_at_mut(head_len);
-        let request = Request::new(session.parser.head(), head, now);
+        let request = Request::new(session.parser.head(), head, now)
+            .with_peer(session.peer.as_deref())
+            .hashed(hash.as_ref());
         let put_off = self.answer(core, first, &request, rest, body_len, out);
         if let Some(waiting) = put_off {
             session.waiting = Some(waiting);
         }
+        session.held.merge(core.scratch.held.take());
         session.answered = true;
         session.parser.reset();
         match session.waiting {
@@ -327,8 +380,12 @@ impl<'d> Engine<'d> {
         input: &[u8],
         out: &mut Vec<u8>,
     ) {
-        let request = Request::new(session.parser.head(), input, now);
+        let hash = self.hash_of(input);
+        let request = Request::new(session.parser.head(), input, now)
+            .with_peer(session.peer.as_deref())
+            .hashed(hash.as_ref());
         self.refuse(core, !session.answered, &request, &self.bare_trail(&request), &Refusal::TimedOut, out);
+        session.held.merge(core.scratch.held.take());
         session.answered = true;
     }
 
@@ -373,6 +430,7 @@ impl<'d> Engine<'d> {
         vocabulary::resolve(self, request, trail)?; //                            459
         place::find(self, scratch, request, trail)?; //                           460 405 404
         authority::check(self, request, trail)?; //                               262 455
+        attribution::admit(self, trail)?; //                                      503
         input::read_and_run(self, scratch, request, body, body_len, trail) //     400 422, then the handler
     }
 
@@ -414,6 +472,13 @@ impl<'d> Engine<'d> {
         (std::ptr::from_ref(agent) as usize - base) / size_of::<crate::identity::Agent>()
     }
 
+    /// The status of one of [`Agents::agents`] that is in force.
+    #[inline]
+    fn status_of(&self, agent: &crate::identity::Agent) -> crate::identity::Status {
+        let changed = self.ledger.as_ref().and_then(|ledger| ledger.status(self.row_of(agent)));
+        changed.unwrap_or(agent.status)
+    }
+
     /// Remembers that a caller was warned of something; true the first time.
     fn warn_once(&self, warning: Warning, caller: Option<&crate::identity::Agent>) -> bool {
         let place = caller.map_or(0, |agent| self.row_of(agent) + 1) * Warning::COUNT + warning as usize;
@@ -427,7 +492,7 @@ impl Core {
     pub fn new(engine: &Engine<'_>, seed: u64) -> Core {
         let mut scratch = Scratch::default();
         scratch.segments.reserve(engine.registry.router.deepest as usize + 1);
-        Core { ids: ResponseIds::new(seed), scratch }
+        Core { ids: ResponseIds::new(seed), scratch, observer: None }
     }
 
     /// Reaches upstreams through this. Without, an external service cannot be reached.
@@ -436,12 +501,24 @@ impl Core {
         self.scratch.upstream = Some(upstream);
         self
     }
+
+    /// Tells this of each answer.
+    #[must_use]
+    pub fn with_observer(mut self, observer: Rc<dyn Observer>) -> Core {
+        self.observer = Some(observer);
+        self
+    }
 }
 
 impl Session {
     /// A new connection.
     pub const fn new() -> Session {
-        Session { parser: HeadParser::new(), answered: false, waiting: None }
+        Session { parser: HeadParser::new(), answered: false, waiting: None, peer: None, held: Held::NONE }
+    }
+
+    /// The client proved this about itself, by a certificate, before its first request.
+    pub fn set_peer(&mut self, peer: PeerIdentity) {
+        self.peer = Some(Box::new(peer));
     }
 
     /// Whether the head of the request in work is complete, so that only its body is awaited.

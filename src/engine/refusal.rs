@@ -8,7 +8,7 @@ use super::invoke::Message;
 use super::request::Request;
 use super::suggest::closest;
 use super::{Engine, Scratch, Trail};
-use crate::identity::{Agent, ScopeList, Status as AgentStatus};
+use crate::identity::{ScopeList, Status as AgentStatus};
 use crate::json::{JsonFault, ObjectWriter, Violation, write_object};
 use crate::registry::{Registry, Rows};
 use crate::wire::{Field, PathFault, Status, WireFault, WireFaultKind};
@@ -21,7 +21,9 @@ pub(super) enum Refusal<'r> {
     Delegation,
     InvalidAgentId,
     UnknownAgent,
-    AgentStatus(&'r Agent),
+    /// The certificate is not that of the agent the request names.
+    CertificateMismatch,
+    AgentStatus(AgentStatus),
     /// The token nobody knows.
     Method(&'r [u8]),
     Path(PathFault),
@@ -52,10 +54,21 @@ pub(super) enum Refusal<'r> {
     IdempotencyConflict,
     HandlerFailed,
     OutputInvalid,
+    /// What it changes could not be put on record.
+    AuditUnavailable,
     SynthesisDisabled,
     NotServed,
     AgentNotFound,
     GenesisNotFound,
+    RecordNotFound,
+    /// Records are not for this caller.
+    RecordsWithheld,
+    /// A change of lifecycle without a certificate.
+    IssuerUnproven,
+    /// One with another's certificate.
+    NotIssuer,
+    /// What the agent's status does not allow.
+    LifecycleConflict(&'static str, AgentStatus),
 }
 
 /// Schema violations, at most sixteen.
@@ -66,7 +79,11 @@ impl Refusal<'_> {
     pub(super) fn precedes_vocabulary(&self) -> bool {
         matches!(
             self,
-            Refusal::Delegation | Refusal::InvalidAgentId | Refusal::UnknownAgent | Refusal::AgentStatus(_)
+            Refusal::Delegation
+                | Refusal::InvalidAgentId
+                | Refusal::UnknownAgent
+                | Refusal::CertificateMismatch
+                | Refusal::AgentStatus(_)
         )
     }
 
@@ -79,18 +96,20 @@ impl Refusal<'_> {
             Refusal::InvalidAgentId | Refusal::MalformedScope(_) | Refusal::UnsupportedContentType(_) |
             Refusal::ConflictingTarget(_) | Refusal::Json(_) =>
                 Status::BadRequest,
-            Refusal::UnknownAgent => Status::Unauthorized,
-            Refusal::MethodNotListed => Status::Forbidden,
-            Refusal::AgentStatus(agent) if agent.status == AgentStatus::Retired => Status::Gone,
-            Refusal::AgentStatus(_) => Status::Unavailable,
+            Refusal::UnknownAgent | Refusal::CertificateMismatch | Refusal::IssuerUnproven => Status::Unauthorized,
+            Refusal::MethodNotListed | Refusal::RecordsWithheld | Refusal::NotIssuer => Status::Forbidden,
+            Refusal::AgentStatus(AgentStatus::Retired) => Status::Gone,
+            Refusal::AgentStatus(_) | Refusal::AuditUnavailable => Status::Unavailable,
             Refusal::Method(_) => Status::MethodViolation,
             Refusal::Path(_) | Refusal::Leak(_) => Status::EndpointViolation,
             Refusal::PolicyRefused | Refusal::MethodNotAllowed => Status::MethodNotAllowed,
-            Refusal::NotFound | Refusal::AgentNotFound | Refusal::GenesisNotFound => Status::NotFound,
+            Refusal::NotFound | Refusal::AgentNotFound | Refusal::GenesisNotFound | Refusal::RecordNotFound =>
+                Status::NotFound,
             Refusal::AnonymousDiscoveryDisabled | Refusal::CredentialsMissing | Refusal::ScopeRequired =>
                 Status::AuthorizationRequired,
             Refusal::ClaimBeyondGrant | Refusal::ScopeNotGranted => Status::ScopeViolation,
-            Refusal::InputNotObject | Refusal::InputInvalid(_) | Refusal::Named { .. } => Status::UnprocessableEntity,
+            Refusal::InputNotObject | Refusal::InputInvalid(_) | Refusal::Named { .. } |
+            Refusal::LifecycleConflict(..) => Status::UnprocessableEntity,
             Refusal::IdempotencyConflict => Status::Conflict,
             Refusal::HandlerFailed | Refusal::OutputInvalid => Status::ServerError,
             Refusal::SynthesisDisabled => Status::ProposalRejected,
@@ -160,9 +179,10 @@ impl Renderer<'_, '_> {
                 );
                 self.place(error);
             }
-            Refusal::InvalidAgentId | Refusal::UnknownAgent | Refusal::AgentStatus(_) => {
-                self.caller(error, refusal)
-            }
+            Refusal::InvalidAgentId
+            | Refusal::UnknownAgent
+            | Refusal::CertificateMismatch
+            | Refusal::AgentStatus(_) => self.caller(error, refusal),
             Refusal::Method(token) => self.method(error, token),
             Refusal::Path(fault) => {
                 head(error, "endpoint-violation", fault.rule.message());
@@ -180,9 +200,10 @@ impl Renderer<'_, '_> {
                 error.bytes_lossy("path", self.trail.path).bytes_lossy("segment", segment);
             }
             Refusal::PolicyRefused | Refusal::MethodNotAllowed => self.not_allowed(error, refusal),
-            Refusal::NotFound | Refusal::AgentNotFound | Refusal::GenesisNotFound => {
-                self.not_found(error, refusal)
-            }
+            Refusal::NotFound
+            | Refusal::AgentNotFound
+            | Refusal::GenesisNotFound
+            | Refusal::RecordNotFound => self.not_found(error, refusal),
             Refusal::AnonymousDiscoveryDisabled
             | Refusal::CredentialsMissing
             | Refusal::MethodNotListed
@@ -228,6 +249,17 @@ impl Renderer<'_, '_> {
                     "the server's own answer broke the endpoint's contract and was withheld",
                 );
             }
+            Refusal::RecordsWithheld
+            | Refusal::IssuerUnproven
+            | Refusal::NotIssuer
+            | Refusal::LifecycleConflict(..) => self.audit(error, refusal),
+            Refusal::AuditUnavailable => {
+                head(
+                    error,
+                    "audit-unavailable",
+                    "the server cannot keep its records at present and so changes nothing; try again later",
+                );
+            }
             Refusal::SynthesisDisabled => {
                 let explanation = "this server does not take part in contract negotiation; use the endpoints its manifest lists";
                 head(error, "proposal-rejected", "proposals are refused");
@@ -249,17 +281,17 @@ impl Renderer<'_, '_> {
     fn caller(&self, error: &mut Error<'_>, refusal: &Refusal<'_>) {
         let agent_id = self.request.agent_id().map_or(&[][..], |(id, _)| id);
         match refusal {
-            Refusal::AgentStatus(agent) if agent.status == AgentStatus::Retired => {
+            Refusal::AgentStatus(status @ AgentStatus::Retired) => {
                 head(error, "agent-revoked", "the agent is retired on this server and cannot act any more");
-                error.bytes_lossy("agent_id", agent_id).str("agent_status", agent.status.as_str());
+                error.bytes_lossy("agent_id", agent_id).str("agent_status", status.as_str());
             }
-            Refusal::AgentStatus(agent) => {
+            Refusal::AgentStatus(status) => {
                 head(
                     error,
                     "agent-suspended",
                     "the agent is suspended on this server; its operator can reinstate it",
                 );
-                error.bytes_lossy("agent_id", agent_id).str("agent_status", agent.status.as_str());
+                error.bytes_lossy("agent_id", agent_id).str("agent_status", status.as_str());
             }
             Refusal::UnknownAgent => {
                 head(
@@ -268,6 +300,14 @@ impl Renderer<'_, '_> {
                     "this server does not know the agent; register its identity document here",
                 );
                 error.str("reason", "unknown-agent").bytes_lossy("agent_id", agent_id);
+            }
+            Refusal::CertificateMismatch => {
+                head(
+                    error,
+                    "agent-unauthenticated",
+                    "the connection's certificate is not the agent's; connect with one that names it",
+                );
+                error.str("reason", "certificate-mismatch").bytes_lossy("agent_id", agent_id);
             }
             _ => {
                 head(error, "invalid-agent-id", "Agent-ID is not of the right form");
@@ -292,6 +332,36 @@ impl Renderer<'_, '_> {
         error.str("catalog_version", registry.str(registry.catalog_version));
     }
 
+    /// What INSPECT and the methods of lifecycles refuse.
+    fn audit(&self, error: &mut Error<'_>, refusal: &Refusal<'_>) {
+        match refusal {
+            Refusal::IssuerUnproven => {
+                head(
+                    error,
+                    "agent-unauthenticated",
+                    "only the issuer of the agent's Genesis may do this: show a certificate of its key",
+                );
+                error.str("reason", "certificate-required");
+            }
+            Refusal::NotIssuer => {
+                head(
+                    error,
+                    "forbidden",
+                    "the certificate shown is not of the key that issued the agent's Genesis",
+                );
+            }
+            Refusal::LifecycleConflict(method, status) => {
+                let message = match status {
+                    AgentStatus::Retired => "the agent is retired, which is for good",
+                    _ => "the agent's status does not allow this; REINSTATE it first",
+                };
+                head(error, "lifecycle-conflict", message);
+                error.str("method", method).str("agent_status", status.as_str());
+            }
+            _ => head(error, "forbidden", "this server does not show its records to this agent"),
+        }
+    }
+
     /// Method and path in effect.
     fn place(&self, error: &mut Error<'_>) {
         let method = self.trail.method.map_or("", |id| self.engine.registry.method_name(id));
@@ -301,6 +371,11 @@ impl Renderer<'_, '_> {
     fn not_found(&self, error: &mut Error<'_>, refusal: &Refusal<'_>) {
         match refusal {
             Refusal::AgentNotFound => head(error, "agent-not-found", "this server hosts no agent of that id"),
+            Refusal::RecordNotFound => head(
+                error,
+                "record-not-found",
+                "this server keeps no such record; retention may have taken it",
+            ),
             Refusal::GenesisNotFound => head(
                 error,
                 "genesis-not-found",

@@ -1,6 +1,7 @@
 //! A request head with its bytes.
 
 use super::Now;
+use crate::identity::PeerIdentity;
 use crate::wire::{Field, Head};
 
 /// The head of a request, resolved against the bytes it was parsed from.
@@ -9,11 +10,25 @@ pub(super) struct Request<'r> {
     pub(super) head: &'r Head,
     pub(super) bytes: &'r [u8],
     pub(super) now: Now,
+    /// What the client's certificate proves; nothing without one.
+    pub(super) peer: Option<&'r PeerIdentity>,
+    /// SHA-256 of the request as received, when answers are attributed.
+    pub(super) hash: Option<&'r [u8; 32]>,
 }
 
 impl<'r> Request<'r> {
     pub(super) fn new(head: &'r Head, bytes: &'r [u8], now: Now) -> Self {
-        Request { head, bytes, now }
+        Request { head, bytes, now, peer: None, hash: None }
+    }
+
+    /// The same, from a client that showed this.
+    pub(super) fn with_peer(self, peer: Option<&'r PeerIdentity>) -> Self {
+        Request { peer, ..self }
+    }
+
+    /// The same with its hash.
+    pub(super) fn hashed(self, hash: Option<&'r [u8; 32]>) -> Self {
+        Request { hash, ..self }
     }
 
     /// The method token as on the wire.

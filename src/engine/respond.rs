@@ -3,8 +3,9 @@
 //! Assembled from pre-rendered pieces: what depends only on status and configuration is one copy, and so are the
 //! trust headers of a known agent and the two advisory headers.
 
+use super::observe::Answered;
 use super::request::Request;
-use super::{Core, Engine, Trail};
+use super::{Core, Engine, Scratch, Trail, attribution};
 use crate::registry::Text;
 use crate::wire::{Field, Status, push_decimal};
 
@@ -69,15 +70,19 @@ pub(super) fn write(
     out: &mut Vec<u8>,
 ) {
     let registry = engine.registry;
+    let Core { ids, scratch, observer } = core;
+    let Scratch { body, extra, record, held, .. } = scratch;
     let body = match answer.body {
-        Body::Rendered => core.scratch.body.as_slice(),
+        Body::Rendered => body.as_slice(),
         Body::Fixed(text) => text.as_bytes(),
         Body::Absent => &[],
     };
+    let start = out.len();
     out.reserve(USUAL_HEAD + body.len());
     let head = registry.heads.get(answer.status.row()).copied().unwrap_or_default();
     out.extend_from_slice(head.bytes(&registry.text));
-    out.extend_from_slice(&core.ids.next(request.now.unix_ms));
+    let response_id = ids.next(request.now.unix_ms);
+    out.extend_from_slice(&response_id);
     out.extend_from_slice(b"\r\n");
     write_echoes(request, out);
     if let Some(agent) = trail.agent {
@@ -88,7 +93,17 @@ pub(super) fn write(
     }
     write_advisories(engine, trail, out);
     out.extend_from_slice(answer.headers.as_bytes());
+    if let Some(ledger) = engine.ledger.as_deref().filter(|ledger| ledger.attributes()) {
+        let answered = attribution::Answered { status: answer.status, response_id, ids, extra };
+        held.merge(attribution::write(engine, ledger, record, request, trail, answered, out));
+    }
+    extra.clear();
     write_framing(answer, body, out);
+    if let Some(observer) = observer {
+        let bytes = out.len() - start;
+        let (status, response_id) = (answer.status, response_id.as_slice());
+        observer.answered(&Answered { engine, request, trail, status, response_id, body, bytes });
+    }
 }
 
 /// The always-echoed three, verbatim.

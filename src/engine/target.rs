@@ -24,8 +24,9 @@ pub(super) fn resolve<'r>(
 ) -> Result<(), Refusal<'r>> {
     let binding = trail.endpoint.map(|id| engine.registry.endpoint(id).binding);
     match binding {
-        Some(Binding::Builtin(Builtin::Propose | Builtin::FloorUnserved)) => Ok(()),
-        Some(Binding::Builtin(builtin)) => go(engine, segments, request, trail, document, builtin),
+        Some(Binding::Builtin(builtin)) if builtin.is_discovery() => {
+            go(engine, segments, request, trail, document, builtin)
+        }
         _ => Ok(()),
     }
 }

@@ -66,13 +66,16 @@ impl Engine<'_> {
         let Some(mut waiting) = session.waiting.take() else { return Poll::Ready(()) };
         let Waiting { started, first, agent, token, endpoint, method, path } = &mut *waiting;
         let head = Arc::clone(&started.request);
-        let request = Request::new(&head.head, &head.bytes, now);
+        let request = Request::new(&head.head, &head.bytes, now)
+            .with_peer(head.peer.as_ref())
+            .hashed(head.hash.as_ref());
         let trail = Trail {
             agent: agent.and_then(|row| self.agents.agents.get(row as usize)),
             token: *token,
             endpoint: Some(*endpoint),
             method: *method,
             path,
+            admitted: true,
         };
         let endpoint = self.registry.endpoint(*endpoint);
         let polled = self.go_on(&mut core.scratch, &request, &trail, endpoint, started, context);
@@ -89,6 +92,7 @@ impl Engine<'_> {
             Ok(answer) => respond::write(self, core, *first, &request, &trail, &answer, out),
             Err(refusal) => self.refuse(core, *first, &request, &trail, &refusal, out),
         }
+        session.held.merge(core.scratch.held.take());
         Poll::Ready(())
     }
 
@@ -103,14 +107,18 @@ impl Engine<'_> {
             endpoint: Some(waiting.endpoint),
             method: waiting.method,
             path: &waiting.path,
+            admitted: true,
         };
-        let request = Request::new(&head.head, &head.bytes, now);
+        let request = Request::new(&head.head, &head.bytes, now)
+            .with_peer(head.peer.as_ref())
+            .hashed(head.hash.as_ref());
         let refusal = match waiting.started.work {
             Work::External { .. } => Refusal::Named { name: "upstream_timeout", message: None },
             Work::Function(_) | Work::Composition(_) | Work::Repeat { .. } => Refusal::HandlerTimedOut,
         };
         core.scratch.details.clear();
         self.refuse(core, waiting.first, &request, &trail, &refusal, out);
+        session.held.merge(core.scratch.held.take());
     }
 
     /// Milliseconds that the request that waits in `session` may take from when it began to.
@@ -166,8 +174,8 @@ impl Engine<'_> {
                         Ok(Poll::Ready(ended)) => ended,
                         Err(panic) => return Poll::Ready(Err(invoke::panicked(self, endpoint, &*panic))),
                     };
-                    let Scratch { output, body, details, check, nest, .. } = scratch;
-                    let mut sinks = Sinks { output, body, details, check, nest, upstream: None };
+                    let Scratch { output, body, details, extra, held, check, nest, .. } = scratch;
+                    let mut sinks = Sinks { output, body, details, extra, held, check, nest, upstream: None };
                     return Poll::Ready(external::interpret(self, &mut sinks, endpoint, external, ended));
                 }
                 Work::Repeat { repeat, input } => match repeat.poll(context, &mut scratch.body) {
@@ -200,11 +208,12 @@ impl Engine<'_> {
         endpoint: &'r Endpoint,
         mut json: Vec<u8>,
     ) -> Result<Outcome<'r>, Refusal<'r>> {
-        let Scratch { input, output, body, details, check, nest, upstream, .. } = scratch;
+        let Scratch { input, output, body, details, extra, held, check, nest, upstream, .. } = scratch;
         let len = json.len();
         json.resize(len + PADDING, 0);
         let document = input.parse(&mut json, len, usize::MAX).map_err(Refusal::Json)?;
-        let mut sinks = Sinks { output, body, details, check, nest, upstream: upstream.as_ref() };
+        let mut sinks =
+            Sinks { output, body, details, extra, held, check, nest, upstream: upstream.as_ref() };
         let outcome = invoke::run(self, &mut sinks, request, trail, endpoint, document.root());
         input.recycle(document);
         outcome
@@ -217,13 +226,16 @@ impl Engine<'_> {
         endpoint: &'r Endpoint,
         ended: Result<OwnedReply, EndpointError>,
     ) -> Result<Answer<'r>, Refusal<'r>> {
-        let Scratch { output, body, details, check, nest, upstream, .. } = scratch;
+        let Scratch { output, body, details, extra, held, check, nest, upstream, .. } = scratch;
         details.clear();
-        let mut sinks = Sinks { output, body, details, check, nest, upstream: upstream.as_ref() };
+        let mut sinks =
+            Sinks { output, body, details, extra, held, check, nest, upstream: upstream.as_ref() };
         match ended {
             Ok(reply) => {
                 sinks.body.clear();
                 sinks.body.extend_from_slice(&reply.body);
+                sinks.extra.clear();
+                sinks.extra.extend_from_slice(&reply.extra);
                 invoke::checked(self, &mut sinks, endpoint, reply.status)
             }
             Err(error) => Err(invoke::failed(self, &mut sinks, endpoint, error)),

@@ -2,7 +2,7 @@
 
 use super::EndpointError;
 use crate::engine::Now;
-use crate::identity::{Agent, AgentId, Agents};
+use crate::identity::{Agent, AgentId, Agents, PeerIdentity};
 use crate::json::Value;
 use crate::registry::Text;
 use crate::wire::{Field, Head};
@@ -15,6 +15,7 @@ pub struct Context<'a> {
     pub(crate) head: &'a Head,
     pub(crate) bytes: &'a [u8],
     pub(crate) caller: Option<Caller<'a>>,
+    pub(crate) peer: Option<&'a PeerIdentity>,
     pub(crate) now: Now,
 }
 
@@ -67,6 +68,17 @@ impl<'a> Context<'a> {
     /// The short name the operator gave the caller.
     pub fn agent_name(&self) -> Option<&'a str> {
         self.caller.map(|caller| caller.name.of(caller.text))
+    }
+
+    /// The caller's Agent-ID if a certificate proved it, and not merely the request says so. (With a certificate the
+    /// two never differ.)
+    pub fn verified_agent(&self) -> Option<&'a AgentId> {
+        self.caller.map(|caller| caller.id).filter(|id| self.peer.is_some_and(|peer| peer.is(id)))
+    }
+
+    /// What the client's certificate says, whether or not the request names an agent; `None` without a certificate.
+    pub fn peer(&self) -> Option<&'a PeerIdentity> {
+        self.peer
     }
 
     /// The scopes the caller claims for this request, all of them granted to it.

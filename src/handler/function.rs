@@ -32,6 +32,9 @@ pub(crate) enum Handler {
 impl Function {
     /// A plain function, or a closure with the state it works on.
     ///
+    /// It runs on its core's thread, and whatever it waits for there, the core's other connections wait for too; the
+    /// time-out of an endpoint bounds asynchronous functions only. What may take long belongs into one of these.
+    ///
     /// ```
     /// use agtp::engine::Function;
     /// use std::sync::atomic::{AtomicU64, Ordering};

@@ -2,6 +2,7 @@
 
 use super::context::{Caller, Context, Input};
 use crate::engine::Now;
+use crate::identity::{AgentId, PeerIdentity};
 use crate::json::{Document, ObjectWriter, PADDING, TapeBuffers, write_object};
 use crate::wire::{Head, Status};
 use self_cell::{MutBorrow, self_cell};
@@ -13,7 +14,11 @@ pub(crate) struct OwnedHead {
     pub(crate) head: Head,
     /// The head's bytes.
     pub(crate) bytes: Box<[u8]>,
+    /// SHA-256 of the request, when answers are attributed.
+    pub(crate) hash: Option<[u8; 32]>,
     pub(crate) now: Now,
+    /// What the client's certificate proves.
+    pub(crate) peer: Option<PeerIdentity>,
 }
 
 type Tape<'t> = Document<'t>;
@@ -33,7 +38,7 @@ pub struct OwnedContext {
     pub(crate) method: Box<str>,
     pub(crate) path: Box<[u8]>,
     /// The caller's id and short name.
-    pub(crate) caller: Option<(crate::identity::AgentId, Box<str>)>,
+    pub(crate) caller: Option<(AgentId, Box<str>)>,
     input: OwnedInput,
 }
 
@@ -43,7 +48,7 @@ impl OwnedContext {
         request: Arc<OwnedHead>,
         method: &str,
         path: &[u8],
-        caller: Option<(crate::identity::AgentId, Box<str>)>,
+        caller: Option<(AgentId, Box<str>)>,
         input: Vec<u8>,
     ) -> Self {
         OwnedContext { request, method: method.into(), path: path.into(), caller, input: parse(input) }
@@ -63,6 +68,7 @@ impl OwnedContext {
             head: &self.request.head,
             bytes: &self.request.bytes,
             caller: self.caller.as_ref().map(|(id, name)| Caller::named(id, name)),
+            peer: self.request.peer.as_ref(),
             now: self.request.now,
         }
     }
@@ -91,6 +97,8 @@ impl std::fmt::Debug for OwnedContext {
 pub struct OwnedReply {
     pub(crate) body: Vec<u8>,
     pub(crate) status: Status,
+    /// An object for the attribution record; empty without.
+    pub(crate) extra: Vec<u8>,
 }
 
 impl OwnedReply {
@@ -98,7 +106,7 @@ impl OwnedReply {
     pub fn object(write: impl FnOnce(&mut ObjectWriter<'_>)) -> Self {
         let mut body = Vec::new();
         write_object(&mut body, write);
-        OwnedReply { body, status: Status::Ok }
+        OwnedReply { body, status: Status::Ok, extra: Vec::new() }
     }
 
     /// An answer with this value as its body, which must serialise to an object.
@@ -108,12 +116,24 @@ impl OwnedReply {
     pub fn serialize<T: serde::Serialize + ?Sized>(value: &T) -> Result<Self, super::EndpointError> {
         let mut body = Vec::new();
         super::reply::serialize_object(&mut body, value)?;
-        Ok(OwnedReply { body, status: Status::Ok })
+        Ok(OwnedReply { body, status: Status::Ok, extra: Vec::new() })
     }
 
     /// 204: done, and nothing to say. No output schema applies.
     pub fn no_content() -> Self {
-        OwnedReply { body: Vec::new(), status: Status::NoContent }
+        OwnedReply { body: Vec::new(), status: Status::NoContent, extra: Vec::new() }
+    }
+
+    /// Adds `extra` to the answer's attribution record, as [`Reply::attribute`](super::Reply::attribute) does.
+    ///
+    /// # Errors
+    /// An internal error when it is longer than [`EXTRA_BYTES`](crate::audit::EXTRA_BYTES) as JSON.
+    pub fn attributed(
+        mut self,
+        write: impl FnOnce(&mut ObjectWriter<'_>),
+    ) -> Result<Self, super::EndpointError> {
+        super::reply::write_extra(&mut self.extra, write)?;
+        Ok(self)
     }
 
     /// Answers 202 instead of 200: accepted, and not finished.

@@ -1,6 +1,7 @@
 //! Where a handler writes its answer.
 
 use super::EndpointError;
+use crate::audit::EXTRA_BYTES;
 use crate::json::{ObjectWriter, write_object};
 use crate::wire::Status;
 
@@ -8,15 +9,17 @@ use crate::wire::Status;
 pub struct Reply<'a> {
     body: &'a mut Vec<u8>,
     details: &'a mut Vec<u8>,
+    extra: &'a mut Vec<u8>,
     status: Status,
 }
 
 impl<'a> Reply<'a> {
     /// An answer into the core's reusable buffers.
-    pub(crate) fn new(body: &'a mut Vec<u8>, details: &'a mut Vec<u8>) -> Self {
+    pub(crate) fn new(body: &'a mut Vec<u8>, details: &'a mut Vec<u8>, extra: &'a mut Vec<u8>) -> Self {
         body.clear();
         details.clear();
-        Reply { body, details, status: Status::Ok }
+        extra.clear();
+        Reply { body, details, extra, status: Status::Ok }
     }
 
     /// Writes the body, an object. A second call replaces the first.
@@ -39,6 +42,15 @@ impl<'a> Reply<'a> {
         write_object(self.details, write);
     }
 
+    /// Adds `extra` to the answer's attribution record. A second call replaces the first. Of a step of a composition it
+    /// is dropped: the record tells of the composition.
+    ///
+    /// # Errors
+    /// An internal error when it is longer than [`EXTRA_BYTES`] as JSON.
+    pub fn attribute(&mut self, write: impl FnOnce(&mut ObjectWriter<'_>)) -> Result<(), EndpointError> {
+        write_extra(self.extra, write)
+    }
+
     /// Answers 202 instead of 200: accepted, and not finished.
     pub fn accepted(&mut self) {
         self.status = Status::Accepted;
@@ -56,6 +68,23 @@ impl<'a> Reply<'a> {
         }
         self.status
     }
+}
+
+/// Writes what goes into an attribution record, unless it is too long to travel there.
+pub(super) fn write_extra(
+    extra: &mut Vec<u8>,
+    write: impl FnOnce(&mut ObjectWriter<'_>),
+) -> Result<(), EndpointError> {
+    extra.clear();
+    write_object(extra, write);
+    let len = extra.len();
+    if len <= EXTRA_BYTES {
+        return Ok(());
+    }
+    extra.clear();
+    Err(EndpointError::internal(format!(
+        "what it adds to the attribution record is {len} bytes long; {EXTRA_BYTES} fit the header"
+    )))
 }
 
 /// Writes `value` into `body`, which is emptied first and stays empty when there is an error.

@@ -2,8 +2,10 @@
 //!
 //! Like the registry, the table is either compiled in or built at start, and a request only looks things up.
 
+mod peer;
 mod scope;
 
+pub use peer::PeerIdentity;
 pub use scope::{ScopeList, covers, is_scope};
 
 use crate::registry::{Rows, Table, Text};

@@ -233,8 +233,28 @@ pub enum Builtin {
     Contracts,
     /// `PROPOSE /`.
     Propose,
+    /// `INSPECT /`.
+    Inspect,
+    /// `ACTIVATE /`.
+    Activate,
+    /// `DEACTIVATE /`.
+    Deactivate,
+    /// `REINSTATE /`.
+    Reinstate,
+    /// `REVOKE /`.
+    Revoke,
+    /// `DEPRECATE /`.
+    Deprecate,
     /// Any other floor method at `/`, known to the protocol and not served yet.
     FloorUnserved,
+}
+
+impl Builtin {
+    /// Whether it is one of the DISCOVER endpoints.
+    pub const fn is_discovery(self) -> bool {
+        use Builtin::{Agents, Apis, Contracts, Genesis, Methods, Patterns, Root, Tools};
+        matches!(self, Root | Methods | Agents | Genesis | Tools | Apis | Patterns | Contracts)
+    }
 }
 
 /// How an endpoint is realised.
@@ -299,8 +319,12 @@ pub struct External {
     pub headers: Rows,
     /// Rows of [`Registry::pairs`]: input property and the upstream's name for it.
     pub input_transform: Rows,
+    /// Rows of [`Registry::pairs`]: input property and `query`, `header` or `body`, where it goes.
+    pub input_place: Rows,
     /// Rows of [`Registry::pairs`]: output property and the upstream's name for it.
     pub output_transform: Rows,
+    /// The output property that is the upstream's whole body; empty if the body's members are the output.
+    pub output_body: Text,
     /// Rows of [`Registry::pairs`]: HTTP status and error name.
     pub error_map: Rows,
     /// Milliseconds the upstream may take.

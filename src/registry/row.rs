@@ -126,12 +126,25 @@ pub const fn x(
     method: Text,
     headers: Rows,
     input_transform: Rows,
+    input_place: Rows,
     output_transform: Rows,
+    output_body: Text,
     error_map: Rows,
     timeout_ms: u32,
     deferred: bool,
 ) -> External {
-    External { url, method, headers, input_transform, output_transform, error_map, timeout_ms, deferred }
+    External {
+        url,
+        method,
+        headers,
+        input_transform,
+        input_place,
+        output_transform,
+        output_body,
+        error_map,
+        timeout_ms,
+        deferred,
+    }
 }
 
 /// Pair.

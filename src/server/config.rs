@@ -1,10 +1,13 @@
 //! What a server is told.
 
 use super::connection::Wait;
+use super::log::Log;
 use super::tls::Certificates;
 use super::upstream::UpstreamRoots;
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::num::{NonZeroU32, NonZeroU64};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The registered port.
@@ -102,34 +105,74 @@ impl Timeouts {
     }
 }
 
+/// What a core's connections are held to.
+#[derive(Clone)]
+pub(super) struct Terms {
+    pub(super) timeouts: Timeouts,
+    pub(super) max_requests: Option<NonZeroU64>,
+    /// What clients are shown; plaintext without.
+    pub(super) tls: Option<Certificates>,
+}
+
 /// What a server is told.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     /// Addresses to listen on; the port 0 lets the system choose.
     pub listen: Vec<SocketAddr>,
+    /// Sockets that listen already, handed over by whoever started the process (systemd, for example). All cores accept
+    /// from each; of those that wake up for a connection, one gets it.
+    pub inherited: Vec<Arc<TcpListener>>,
     /// Threads, each with its own connections.
     pub cores: usize,
     /// What waits for the kernel.
     pub runtime: Runtime,
     /// A connection beyond this many is accepted and closed (D32).
     pub max_connections: usize,
+    /// So many connections of one IPv4 address, or of one IPv6 network of 64 bits; one more is accepted and closed. Stops
+    /// one client from taking every place. Without, addresses are not counted: agents behind one gateway share one.
+    pub max_connections_per_address: Option<NonZeroU32>,
+    /// After so many answers a connection is closed in good order. Connections stay on the core that accepted them; this
+    /// spreads clients that never leave over the cores, and has them present certificates anew. Without, they may stay.
+    pub max_requests_per_connection: Option<NonZeroU64>,
     /// How long a connection may take for what.
     pub timeouts: Timeouts,
-    /// What clients are shown. Without, the server speaks plaintext, which is for tests and for loopback.
+    /// What clients are shown and asked for. Without, the server speaks plaintext, which is for tests and for loopback.
     pub tls: Option<Certificates>,
+    /// Where `GET /metrics` and `GET /healthz` are answered over HTTP: a loopback address, or nowhere.
+    pub admin: Option<SocketAddr>,
+    /// Where answers are logged, if they are.
+    pub log: Option<Log>,
     /// Who may vouch for the upstreams of external services. Without, the authorities that the system trusts.
     pub upstream_roots: Option<UpstreamRoots>,
+}
+
+impl ServerConfig {
+    pub(super) fn terms(&self) -> Terms {
+        let max_requests = self.max_requests_per_connection;
+        Terms { timeouts: self.timeouts, max_requests, tls: self.tls.clone() }
+    }
+
+    /// All addresses that it will listen on.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        let inherited = self.inherited.iter().filter_map(|socket| socket.local_addr().ok());
+        self.listen.iter().copied().chain(inherited).collect()
+    }
 }
 
 impl Default for ServerConfig {
     fn default() -> Self {
         ServerConfig {
             listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))],
+            inherited: Vec::new(),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             runtime: Runtime::Auto,
             max_connections: 100_000,
+            max_connections_per_address: None,
+            max_requests_per_connection: None,
             timeouts: Timeouts::default(),
             tls: None,
+            admin: None,
+            log: None,
             upstream_roots: None,
         }
     }

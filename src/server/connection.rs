@@ -8,6 +8,7 @@
 //! |------------|--------------------------------------------------------------|-----------------------------------|
 //! | `Answer`   | [`answer`](Connection::answer)                               |                                   |
 //! | `Await`    | once its waker was called, [`go_on`](Connection::go_on)      |                                   |
+//! | `Hold`     | once its waker was called, [`release`](Connection::release)  |                                   |
 //! | `Write`    | send some of [`poll_write`](Connection::poll_write)          | [`handle_written`](Connection::handle_written) |
 //! | `Read`     | receive into [`read_space`](Connection::read_space)          | [`handle_read`](Connection::handle_read), [`handle_eof`](Connection::handle_eof), or [`handle_drained`](Connection::handle_drained) when the socket has nothing |
 //! | `Shutdown` | shut the sending side down                                   | [`handle_shutdown`](Connection::handle_shutdown) |
@@ -25,6 +26,8 @@
 use super::buffers::{Buffers, OUTPUT_PAUSE_BYTES, READ_BYTES};
 use super::service::Service;
 use crate::engine::{Now, PADDING, Step};
+use crate::identity::PeerIdentity;
+use std::num::NonZeroU64;
 use std::task::{Context, Poll};
 
 /// Bytes of a lingering close: a client in the middle of a refused body gets to read why, but is not served for ever.
@@ -37,6 +40,8 @@ pub(super) enum Action {
     Answer,
     /// A request's answer is to come.
     Await,
+    /// Output waits until it may be sent: its records are not durable yet.
+    Hold,
     /// Output waits.
     Write,
     /// More input is wanted (or, in a lingering close, to be thrown away).
@@ -90,6 +95,12 @@ pub(super) struct Connection<S> {
     stopping: bool,
     /// A request waits in the session for its answer; those behind it wait with it.
     awaiting: bool,
+    /// Requests that are still answered, if that is limited.
+    requests_left: Option<NonZeroU64>,
+    /// It has had all the answers it may have.
+    spent: bool,
+    /// The output must not be sent yet.
+    held: bool,
     /// The input holds no whole request.
     stalled: bool,
     /// The last read filled `own`: more space pays.
@@ -107,7 +118,7 @@ pub(super) struct Connection<S> {
 
 impl<S> Connection<S> {
     /// A connection just accepted.
-    pub(super) fn new(session: S) -> Connection<S> {
+    pub(super) fn new(session: S, max_requests: Option<NonZeroU64>) -> Connection<S> {
         Connection {
             session,
             phase: Phase::Open,
@@ -116,6 +127,9 @@ impl<S> Connection<S> {
             ended: false,
             stopping: false,
             awaiting: false,
+            requests_left: max_requests,
+            spent: false,
+            held: false,
             stalled: false,
             hungry: false,
             own: Vec::new(),
@@ -130,7 +144,13 @@ impl<S> Connection<S> {
     pub(super) fn poll_action(&self, buffers: &Buffers) -> Action {
         match self.phase {
             Phase::Closed => Action::Close,
-            _ if !self.poll_write(buffers).is_empty() => Action::Write,
+            _ if !self.poll_write(buffers).is_empty() => {
+                if self.held {
+                    Action::Hold
+                } else {
+                    Action::Write
+                }
+            }
             Phase::Open if self.awaiting => Action::Await,
             Phase::Open if self.has_input() && !self.stalled => Action::Answer,
             // An incomplete request at the end of the stream is dropped (D18).
@@ -204,9 +224,25 @@ impl<S> Connection<S> {
         self.phase = Phase::Lingering { bytes_left: LINGER_BYTES };
     }
 
-    /// The handshake under the connection is done: its first request is awaited from now on.
-    pub(super) fn handle_secured(&mut self) {
+    /// The handshake under the connection is done: its first request is awaited from now on. `peer` is what the client
+    /// proved about itself.
+    pub(super) fn handle_secured<V>(&mut self, service: &mut V, peer: Option<PeerIdentity>)
+    where
+        V: Service<Session = S>,
+    {
         self.restart = true;
+        if let Some(peer) = peer {
+            service.set_peer(&mut self.session, peer);
+        }
+    }
+
+    /// What arrives cannot be read, of which the client is told under the connection: nothing is answered any more, and
+    /// closing lingers as after an answer, so that the client gets to know.
+    pub(super) fn handle_unreadable(&mut self) {
+        if self.phase == Phase::Open {
+            self.phase = Phase::Flushing;
+            self.restart = true;
+        }
     }
 
     /// The server stops: requests received or being received are still answered, then the connection closes.
@@ -229,14 +265,24 @@ impl<S> Connection<S> {
             // Who waits owns what it has: nothing of it is in the core's buffer.
             let input = self.own.get(self.start..self.end).unwrap_or_default();
             service.time_out(&mut self.session, now, input, &mut buffers.output);
+            self.held = service.is_held(&self.session);
             self.refuse_input(buffers);
         } else if self.awaiting && self.phase == Phase::Open && self.unsent.is_empty() {
             service.expire(&mut self.session, now, &mut buffers.output);
-            self.awaiting = false;
-            self.restart = true;
+            self.held = service.is_held(&self.session);
+            self.handle_come(buffers);
         } else {
             self.phase = Phase::Closed;
         }
+    }
+
+    /// Asks whether the output may be sent; true when it may.
+    pub(super) fn release<V>(&mut self, service: &mut V, context: &Context<'_>) -> bool
+    where
+        V: Service<Session = S>,
+    {
+        self.held = service.poll_release(&mut self.session, context) == Poll::Pending;
+        !self.held
     }
 
     /// Goes on with the request whose answer is to come; true when it has come.
@@ -253,13 +299,30 @@ impl<S> Connection<S> {
         if service.poll(&mut self.session, now, context, &mut buffers.output) == Poll::Pending {
             return false;
         }
+        self.held = service.is_held(&self.session);
+        self.handle_come(buffers);
+        true
+    }
+
+    /// The answer that was awaited is in the output.
+    fn handle_come(&mut self, buffers: &mut Buffers) {
         self.awaiting = false;
         self.restart = true;
-        true
+        if self.spent {
+            self.refuse_input(buffers);
+        }
     }
 
     /// Answers the whole requests received, in order, until output is worth a write.
     pub(super) fn answer<V>(&mut self, service: &mut V, now: Now, buffers: &mut Buffers)
+    where
+        V: Service<Session = S>,
+    {
+        self.answer_batch(service, now, buffers);
+        self.held = service.is_held(&self.session);
+    }
+
+    fn answer_batch<V>(&mut self, service: &mut V, now: Now, buffers: &mut Buffers)
     where
         V: Service<Session = S>,
     {
@@ -277,9 +340,16 @@ impl<S> Connection<S> {
                 Step::Answered { close: true, .. } => return self.refuse_input(buffers),
                 // Never from the engine; it would be answered for ever.
                 Step::Answered { consumed: 0, .. } => return self.refuse_input(buffers),
-                Step::Answered { consumed, .. } => self.start += consumed.min(len),
+                Step::Answered { consumed, .. } => {
+                    self.start += consumed.min(len);
+                    self.count_request();
+                    if self.spent {
+                        return self.refuse_input(buffers);
+                    }
+                }
                 Step::Waiting { consumed } => {
                     self.start += consumed.min(len);
+                    self.count_request();
                     self.awaiting = true;
                     self.restart = true;
                     break;
@@ -319,6 +389,14 @@ impl<S> Connection<S> {
         let anew = std::mem::take(&mut self.restart) || wait != self.wait;
         self.wait = wait;
         anew.then_some(wait)
+    }
+
+    /// One request fewer is answered.
+    fn count_request(&mut self) {
+        if let Some(left) = self.requests_left {
+            self.requests_left = NonZeroU64::new(left.get() - 1);
+            self.spent = self.requests_left.is_none();
+        }
     }
 
     fn has_input(&self) -> bool {

@@ -16,8 +16,13 @@ struct Rig {
 
 impl Rig {
     fn new() -> Rig {
+        Rig::limited(None)
+    }
+
+    /// Of a connection that is closed after so many answers.
+    fn limited(max_requests: Option<u64>) -> Rig {
         let toy = Toy::default();
-        let connection = Connection::new(toy.session());
+        let connection = Connection::new(toy.session(), max_requests.and_then(NonZeroU64::new));
         let buffers = Buffers::new(toy.request_limit());
         Rig { toy, buffers, connection, answers: Vec::new(), writes: 0, takes: usize::MAX }
     }
@@ -28,6 +33,8 @@ impl Rig {
             match self.connection.poll_action(&self.buffers) {
                 Action::Await => self.go_on(),
                 Action::Answer => self.connection.answer(&mut self.toy, NOW, &mut self.buffers),
+                Action::Hold if !self.release() => break,
+                Action::Hold => {}
                 Action::Write if self.takes == 0 => break,
                 Action::Write => self.write(),
                 Action::Read if input.is_empty() => break,
@@ -50,6 +57,11 @@ impl Rig {
     fn go_on(&mut self) {
         let mut context = Context::from_waker(std::task::Waker::noop());
         while !self.connection.go_on(&mut self.toy, NOW, &mut context, &mut self.buffers) {}
+    }
+
+    fn release(&mut self) -> bool {
+        let context = Context::from_waker(std::task::Waker::noop());
+        self.connection.release(&mut self.toy, &context)
     }
 
     fn write(&mut self) {
@@ -320,4 +332,60 @@ fn a_stopping_server_waits_for_what_was_begun() {
     assert_eq!(rig.run(b""), Action::Read);
     assert_eq!(rig.answers(), "late\n");
     assert!(rig.connection.handle_drained());
+}
+
+#[test]
+fn after_its_last_answer_a_connection_closes_whatever_follows() {
+    for (input, answers) in [
+        ("echo a\necho b\necho c\n", "=a\n=b\n"),
+        ("echo a\nlater 2\necho c\n", "=a\nlate\n"),
+        ("later 1\nlater 2\necho", "late\nlate\n"),
+        ("echo a\nfault\n", "=a\nfault\n"),
+    ] {
+        for cut in 0..input.len() {
+            let mut rig = Rig::limited(Some(2));
+            rig.run(&input.as_bytes()[..cut]);
+            let action = rig.run(&input.as_bytes()[cut..]);
+            assert_eq!(rig.answers(), answers, "{input:?} cut at {cut}");
+            // The client may not have read them yet: it is told of the end and waited for (D17).
+            assert_eq!((action, rig.wait()), (Action::Read, Some(Wait::Linger)), "{input:?} cut at {cut}");
+        }
+    }
+    let mut rig = Rig::limited(Some(2));
+    assert_eq!(rig.run(b"echo a\n"), Action::Read);
+    assert_eq!(rig.wait(), Some(Wait::Idle), "it has one left");
+}
+
+#[test]
+fn an_expired_request_is_an_answer_too() {
+    let mut rig = Rig::limited(Some(1));
+    let input = b"later 9\n";
+    let space = rig.connection.read_space(&mut rig.buffers);
+    space[..input.len()].copy_from_slice(input);
+    rig.connection.handle_read(input.len());
+    rig.connection.answer(&mut rig.toy, NOW, &mut rig.buffers);
+    rig.connection.park(&mut rig.buffers);
+    assert_eq!(rig.wait(), Some(Wait::Handler(crate::server::toy::PATIENCE_MS)));
+    rig.time_out();
+    rig.run(b"");
+    assert_eq!((rig.answers(), rig.wait()), ("expired\n".to_owned(), Some(Wait::Linger)));
+}
+
+#[test]
+fn answers_that_are_held_back_are_sent_once_they_may_be_and_those_behind_them_wait() {
+    let mut rig = Rig::new();
+    rig.toy.holds = true;
+    assert_eq!(rig.run(b"echo 1\necho 2\nlater 1\necho 3\n"), Action::Hold);
+    assert_eq!(rig.wait(), Some(Wait::Write));
+    assert_eq!(rig.run(b""), Action::Hold);
+    assert!(rig.answers.is_empty());
+    rig.toy.holds = false;
+    assert_eq!(rig.run(b""), Action::Read);
+    assert_eq!(rig.answers, b"=1\n=2\nlate\n=3\n");
+    // One that is held for too long is never sent.
+    rig.toy.holds = true;
+    assert_eq!(rig.run(b"echo 4\n"), Action::Hold);
+    rig.time_out();
+    assert_eq!(rig.run(b""), Action::Close);
+    assert_eq!(rig.answers, b"=1\n=2\nlate\n=3\n");
 }

@@ -1,5 +1,9 @@
 //! What the cores of a server share: counters, and the word that it is to stop.
 
+use super::config::ServerConfig;
+use super::crowd::{Crowd, Network};
+use super::metrics::Metrics;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
@@ -9,6 +13,7 @@ pub struct Stats {
     open: AtomicUsize,
     accepted: AtomicU64,
     refused: AtomicU64,
+    crowded: AtomicU64,
 }
 
 impl Stats {
@@ -26,14 +31,35 @@ impl Stats {
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
+
+    /// Connections closed at once because their address held `max_connections_per_address`.
+    pub fn crowded(&self) -> u64 {
+        self.crowded.load(Ordering::Relaxed)
+    }
+}
+
+/// Why a connection is not taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Full {
+    /// The server has all that it may have.
+    Server,
+    /// Its address has.
+    Address,
 }
 
 /// A place among the open connections, freed when dropped.
-pub(super) struct Place(Arc<Control>);
+pub(super) struct Place {
+    control: Arc<Control>,
+    /// Who has it, if that is counted.
+    network: Option<Network>,
+}
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.stats.open.fetch_sub(1, Ordering::Relaxed);
+        if let (Some(crowd), Some(network)) = (&self.control.crowd, self.network) {
+            crowd.leave(network);
+        }
+        self.control.stats.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -43,27 +69,45 @@ const STOPPING: u8 = 1;
 /// Shared by all cores and the handles of a server.
 pub(super) struct Control {
     pub(super) stats: Stats,
+    pub(super) metrics: Metrics,
     max_connections: usize,
+    /// Counts the connections of each address, when that is limited.
+    crowd: Option<Crowd>,
     state: AtomicU8,
     /// One for each core.
     wakers: Vec<mio::Waker>,
 }
 
 impl Control {
-    pub(super) fn new(max_connections: usize, wakers: Vec<mio::Waker>) -> Control {
-        Control { stats: Stats::default(), max_connections, state: AtomicU8::new(RUNNING), wakers }
+    pub(super) fn new(config: &ServerConfig, wakers: Vec<mio::Waker>, metrics: Metrics) -> Control {
+        Control {
+            stats: Stats::default(),
+            metrics,
+            max_connections: config.max_connections,
+            crowd: config.max_connections_per_address.map(Crowd::new),
+            state: AtomicU8::new(RUNNING),
+            wakers,
+        }
     }
 
-    /// Counts a connection just accepted; `None` when there are too many already (D32).
-    pub(super) fn admit(self: &Arc<Self>) -> Option<Place> {
+    /// Counts a connection just accepted, unless there are too many already (D32), or too many from there.
+    pub(super) fn admit(self: &Arc<Self>, from: IpAddr) -> Result<Place, Full> {
         // Taken first and given back, so that two cores cannot both take the last place.
-        let place = Place(Arc::clone(self));
-        if self.stats.open.fetch_add(1, Ordering::Relaxed) < self.max_connections {
-            self.stats.accepted.fetch_add(1, Ordering::Relaxed);
-            return Some(place);
+        let mut place = Place { control: Arc::clone(self), network: None };
+        if self.stats.open.fetch_add(1, Ordering::Relaxed) >= self.max_connections {
+            self.stats.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(Full::Server);
         }
-        self.stats.refused.fetch_add(1, Ordering::Relaxed);
-        None
+        if let Some(crowd) = &self.crowd {
+            let network = Network::of(from);
+            if !crowd.enter(network) {
+                self.stats.crowded.fetch_add(1, Ordering::Relaxed);
+                return Err(Full::Address);
+            }
+            place.network = Some(network);
+        }
+        self.stats.accepted.fetch_add(1, Ordering::Relaxed);
+        Ok(place)
     }
 
     /// Tells every core to finish what is in flight. Repeating it changes nothing.

@@ -3,13 +3,15 @@
 use super::buffers::Buffers;
 use super::connection::{Action, Connection};
 use super::control::Place;
+use super::metrics::{CoreMetrics, Counted};
 use super::service::Service;
-use super::tls::{Records, Tls};
+use super::tls::{Records, Tls, Unproven};
 use crate::engine::Now;
 use mio::event::Event;
 use mio::net::TcpStream;
 use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
+use std::sync::Arc;
 use std::task::{Context, Waker};
 
 /// Reads one connection may do before the others get their turn.
@@ -34,11 +36,17 @@ pub(super) struct Peer<S> {
     /// The connection is broken in both directions.
     broken: bool,
     _place: Place,
+    _counted: Counted,
 }
 
 impl<S> Peer<S> {
-    pub(super) fn new(stream: TcpStream, tls: Option<Box<Tls>>, session: S, place: Place) -> Peer<S> {
-        let connection = Connection::new(session);
+    pub(super) fn new(
+        stream: TcpStream,
+        tls: Option<Box<Tls>>,
+        connection: Connection<S>,
+        place: Place,
+        counted: Counted,
+    ) -> Peer<S> {
         Peer {
             stream,
             tls,
@@ -50,12 +58,18 @@ impl<S> Peer<S> {
             waker: None,
             broken: false,
             _place: place,
+            _counted: counted,
         }
     }
 
     /// Whether no request can be read yet.
     pub(super) fn is_handshaking(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
+    }
+
+    /// Whether there is no handshake that is not done.
+    pub(super) fn is_secured(&self) -> bool {
+        self.tls.as_ref().is_none_or(|tls| tls.is_secured())
     }
 
     /// Remembers what an event said. (That the socket takes output again is tried, not remembered.)
@@ -85,6 +99,8 @@ pub(super) struct Driver<S> {
     pub(super) records: Records,
     /// The time of the turn.
     pub(super) now: Now,
+    /// The core's counters.
+    pub(super) metrics: Arc<CoreMetrics>,
 }
 
 impl<S: Service> Driver<S> {
@@ -106,6 +122,8 @@ impl<S: Service> Driver<S> {
                 // Nobody is left to answer: what is under way for them is dropped.
                 Action::Await if peer.broken => return self.close(),
                 Action::Await => self.go_on(peer, &waker),
+                Action::Hold if peer.broken => return self.close(),
+                Action::Hold => self.hold(peer, &waker),
                 Action::Write => self.write(peer),
                 Action::Read if peer.readable && reads_left == 0 => Some(Outcome::Spent),
                 Action::Read => {
@@ -140,6 +158,11 @@ impl<S: Service> Driver<S> {
         None
     }
 
+    fn hold(&mut self, peer: &mut Peer<S::Session>, waker: &impl Fn() -> Waker) -> Option<Outcome> {
+        let context = Context::from_waker(peer.waker.get_or_insert_with(waker));
+        if peer.connection.release(&mut self.service, &context) { None } else { Some(Outcome::Blocked) }
+    }
+
     /// The connection's deadline has passed.
     pub(super) fn time_out(&mut self, peer: &mut Peer<S::Session>) {
         peer.connection.handle_timeout(&mut self.service, self.now, &mut self.buffers);
@@ -156,8 +179,12 @@ impl<S: Service> Driver<S> {
             None => peer.stream.read(space),
             Some(tls) => tls.read(&mut peer.stream, &mut self.records, space),
         };
-        if was_handshaking && !peer.is_handshaking() {
-            peer.connection.handle_secured();
+        if was_handshaking && peer.tls.as_ref().is_some_and(|tls| tls.is_secured()) {
+            self.metrics.handshake(peer.tls.as_ref().is_some_and(|tls| tls.was_resumed()));
+            if self.secure(peer).is_err() {
+                peer.connection.handle_failure();
+                return None;
+            }
         }
         match read {
             Ok(0) => peer.connection.handle_eof(),
@@ -165,15 +192,24 @@ impl<S: Service> Driver<S> {
                 // A short read has emptied the socket; what comes later is a new event. Saves a read that would block.
                 let drained = peer.tls.as_ref().map_or(len < asked, |tls| tls.is_drained());
                 peer.readable = !drained || peer.hung_up;
+                self.metrics.received.add(len as u64);
                 peer.connection.handle_read(len);
             }
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock => peer.readable = false,
                 io::ErrorKind::Interrupted => {}
+                io::ErrorKind::InvalidData => peer.connection.handle_unreadable(),
                 _ => peer.connection.handle_failure(),
             },
         }
         None
+    }
+
+    /// The handshake is done: who the client is shown to be is known from now on.
+    fn secure(&mut self, peer: &mut Peer<S::Session>) -> Result<(), Unproven> {
+        let shown = peer.tls.as_ref().map_or(Ok(None), |tls| tls.peer(self.now.unix_ms))?;
+        peer.connection.handle_secured(&mut self.service, shown);
+        Ok(())
     }
 
     fn write(&mut self, peer: &mut Peer<S::Session>) -> Option<Outcome> {
@@ -183,7 +219,10 @@ impl<S: Service> Driver<S> {
             Some(tls) => tls.write(&mut peer.stream, &mut self.records, output),
         };
         match written {
-            Ok(len) => peer.connection.handle_written(len, &mut self.buffers),
+            Ok(len) => {
+                self.metrics.sent.add(len as u64);
+                peer.connection.handle_written(len, &mut self.buffers);
+            }
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock => return Some(Outcome::Blocked),
                 io::ErrorKind::Interrupted => {}

@@ -3,6 +3,7 @@
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Poll, Registry, Token};
 use std::io;
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 /// Connections taken from one listener before others get their turn.
@@ -59,17 +60,21 @@ impl Gate {
         pending.then(|| self.paused_until.unwrap_or_else(Instant::now))
     }
 
-    /// Accepts what is waiting, up to a bound for each listener.
-    pub(super) fn accept(&mut self, now: Instant, mut admit: impl FnMut(&Registry, TcpStream)) {
+    /// Accepts what is waiting, up to a bound for each listener. False when it ran out of what that takes and pauses.
+    pub(super) fn accept(
+        &mut self,
+        now: Instant,
+        mut admit: impl FnMut(&Registry, TcpStream, IpAddr),
+    ) -> bool {
         if self.paused_until.is_some_and(|until| now < until) {
-            return;
+            return true;
         }
         self.paused_until = None;
         let registry = self.poll.registry();
         for listener in self.listeners.iter_mut().filter(|listener| listener.pending) {
             for _ in 0..ACCEPTS_PER_TURN {
                 match listener.socket.accept() {
-                    Ok((stream, _)) => admit(registry, stream),
+                    Ok((stream, from)) => admit(registry, stream, from.ip()),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                         listener.pending = false;
                         break;
@@ -83,10 +88,11 @@ impl Gate {
                 }
             }
         }
+        self.paused_until.is_none()
     }
 
     /// Stops listening. What is in the backlog is accepted first, since its clients believe themselves connected.
-    pub(super) fn close(&mut self, now: Instant, mut admit: impl FnMut(&Registry, TcpStream)) {
+    pub(super) fn close(&mut self, now: Instant, mut admit: impl FnMut(&Registry, TcpStream, IpAddr)) {
         self.reset();
         self.paused_until = None;
         for _ in 0..ACCEPTS_PER_TURN {
@@ -124,9 +130,12 @@ mod tests {
         let now = Instant::now();
         gate.paused_until = Some(now + PAUSE);
         assert_eq!(gate.due(), Some(now + PAUSE));
-        gate.accept(now, |_, _| panic!("accepted in the pause"));
+        gate.accept(now, |_, _, _| panic!("accepted in the pause"));
         let mut accepted = Vec::new();
-        gate.accept(now + PAUSE, |_, stream| accepted.push(stream));
+        gate.accept(now + PAUSE, |_, stream, from| {
+            assert!(from.is_loopback());
+            accepted.push(stream);
+        });
         assert_eq!(accepted.len(), 1);
         assert_eq!(accepted.first().unwrap().peer_addr().unwrap(), client.local_addr().unwrap());
         assert_eq!(gate.due(), None);

@@ -1,9 +1,10 @@
 //! Listening sockets: one for each address and core.
 
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 
 /// Connections the kernel completes before they are accepted; it takes less if `net.core.somaxconn` says so.
 const BACKLOG: i32 = 4096;
@@ -52,8 +53,12 @@ pub(super) struct Listeners {
     pub(super) cores: Vec<Vec<TcpListener>>,
 }
 
-/// Listens on each address, for each core.
-pub(super) fn listen(addresses: &[SocketAddr], cores: usize) -> Result<Listeners, ListenError> {
+/// Listens on each address and takes over what listens already, for each core.
+pub(super) fn listen(
+    addresses: &[SocketAddr],
+    inherited: &[Arc<TcpListener>],
+    cores: usize,
+) -> Result<Listeners, ListenError> {
     let mut listeners = Listeners { addresses: Vec::new(), cores: (0..cores).map(|_| Vec::new()).collect() };
     for address in addresses {
         let mut bound = *address;
@@ -62,6 +67,11 @@ pub(super) fn listen(addresses: &[SocketAddr], cores: usize) -> Result<Listeners
                 .map_err(|cause| ListenError { address: *address, cause })?;
             listeners.addresses.push(bound);
         }
+    }
+    for socket in inherited {
+        let address = socket.local_addr().unwrap_or_else(|_| SocketAddr::from(([0; 4], 0)));
+        share_socket(socket, &mut listeners.cores).map_err(|cause| ListenError { address, cause })?;
+        listeners.addresses.push(address);
     }
     Ok(listeners)
 }
@@ -78,6 +88,21 @@ fn share_address(address: &mut SocketAddr, cores: &mut [Vec<TcpListener>]) -> io
         let socket = TcpListener::from(socket);
         *address = socket.local_addr()?;
         core.push(socket);
+    }
+    Ok(())
+}
+
+/// The same socket for each core: a connection wakes all that are idle, and the first to accept has it.
+fn share_socket(socket: &TcpListener, cores: &mut [Vec<TcpListener>]) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if !SockRef::from(socket).is_listener()? {
+        return Err(io::Error::other("the socket that was handed over does not listen"));
+    }
+    // Its duplicates share both; accepted sockets inherit the second.
+    socket.set_nonblocking(true)?;
+    SockRef::from(socket).set_nodelay(true)?;
+    for core in cores {
+        core.push(socket.try_clone()?);
     }
     Ok(())
 }
@@ -108,7 +133,7 @@ mod tests {
 
     #[test]
     fn port_0_becomes_one_port_for_all_cores() {
-        let listeners = listen(&[loopback(0), loopback(0)], 3).unwrap();
+        let listeners = listen(&[loopback(0), loopback(0)], &[], 3).unwrap();
         assert_eq!(listeners.cores.len(), 3);
         for core in &listeners.cores {
             let bound: Vec<_> = core.iter().map(|socket| socket.local_addr().unwrap()).collect();
@@ -120,28 +145,29 @@ mod tests {
 
     #[test]
     fn a_port_in_use_is_an_error_even_if_its_holder_would_share() {
-        let holder = listen(&[loopback(0)], 1).unwrap();
+        let holder = listen(&[loopback(0)], &[], 1).unwrap();
         let address = *holder.addresses.first().unwrap();
-        let message = listen(&[address], 1).map(|_| ()).unwrap_err().to_string();
+        let message = listen(&[address], &[], 1).map(|_| ()).unwrap_err().to_string();
         let wanted = format!(
             "cannot listen on {address}: the port is in use; \
              stop what holds it, or choose another with --listen ADDR:PORT"
         );
         assert_eq!(message, wanted);
         drop(holder);
-        listen(&[address], 2).unwrap();
+        listen(&[address], &[], 2).unwrap();
     }
 
     #[test]
     fn an_address_given_twice_is_listened_on_once() {
-        let port = listen(&[loopback(0)], 1).unwrap().addresses.first().unwrap().port();
-        let listeners = listen(&[loopback(port), loopback(port)], 1).unwrap();
+        let port = listen(&[loopback(0)], &[], 1).unwrap().addresses.first().unwrap().port();
+        let listeners = listen(&[loopback(port), loopback(port)], &[], 1).unwrap();
         assert_eq!(listeners.addresses, [loopback(port)]);
     }
 
     #[test]
     fn an_address_of_another_machine_says_so() {
-        let message = listen(&["192.0.2.1:4480".parse().unwrap()], 1).map(|_| ()).unwrap_err().to_string();
+        let message =
+            listen(&["192.0.2.1:4480".parse().unwrap()], &[], 1).map(|_| ()).unwrap_err().to_string();
         assert!(message.contains("no such address"), "{message}");
     }
 

@@ -9,24 +9,32 @@
 //!           └ driver         a socket's bytes to and from its
 //!               └ connection a state machine without I/O, over the core's buffers
 //!                   └ service the engine
+//!                       └ observe  each answer is counted, timed, logged
+//! metrics, log, admin        what the cores count and say; for operators, on threads of their own
 //! ```
 //!
 //! Nothing here looks into the bytes: where a request ends is for the engine to say.
 
+mod admin;
 mod buffers;
 mod config;
 mod connection;
 mod control;
+mod crowd;
 mod driver;
 mod epoll;
 mod gate;
 mod listen;
+mod log;
+mod metrics;
+mod observe;
 mod pin;
 mod probe;
 mod service;
 mod shard;
 mod signal;
 mod slots;
+mod systemd;
 mod thread;
 mod tls;
 mod upstream;
@@ -39,17 +47,21 @@ mod tests;
 #[cfg(test)]
 mod toy;
 
+pub use admin::AdminError;
 pub use config::{PORT, Runtime, ServerConfig, Timeouts};
 pub use control::Stats;
 pub use listen::{ListenError, is_loopback};
+pub use log::{Access, Format, Level, Log, LogConfig};
+pub use metrics::Metrics;
 pub use probe::{Probe, probe};
-pub use tls::{Certificates, TlsError};
+pub use tls::{Authorities, Certificates, ClientCertificates, Credential, Encryption, TlsError};
 pub use upstream::{RootsError, Sleep, UpstreamRoots, sleep};
 
+use self::admin::Admin;
 use self::control::Control;
 use self::gate::Gate;
 use self::service::{EngineService, Service};
-use self::thread::Setup;
+use self::thread::{Seat, Setup};
 use crate::engine::Engine;
 use std::fmt;
 use std::io;
@@ -63,6 +75,8 @@ use std::thread::JoinHandle;
 pub enum ServeError {
     /// An address cannot be listened on.
     Listen(ListenError),
+    /// There can be no admin listener.
+    Admin(AdminError),
     /// io_uring was asked for and is refused here.
     Uring(Probe),
     /// The system refused something else.
@@ -78,6 +92,7 @@ impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ServeError::Listen(error) => error.fmt(f),
+            ServeError::Admin(error) => error.fmt(f),
             ServeError::Uring(probe) => write!(f, "{probe}; choose --runtime epoll or auto"),
             ServeError::System { what, cause } => write!(f, "{what} failed: {cause}"),
         }
@@ -88,6 +103,7 @@ impl std::error::Error for ServeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             ServeError::Listen(error) => Some(error),
+            ServeError::Admin(error) => Some(error),
             ServeError::Uring(_) => None,
             ServeError::System { cause, .. } => Some(cause),
         }
@@ -96,7 +112,8 @@ impl std::error::Error for ServeError {
 
 /// Serves until SIGTERM or SIGINT, then finishes what is in flight within [`Timeouts::grace`]. A second signal ends the
 /// process at once. `on_ready` is given the addresses as soon as connections are accepted on them. SIGHUP is ignored;
-/// [`serve_and_reload`] does something about it.
+/// [`serve_and_reload`] does something about it. A service manager that has set `NOTIFY_SOCKET` is told when the server is
+/// ready, reads files again and stops.
 ///
 /// # Errors
 /// When the server cannot start, or a core fails.
@@ -119,9 +136,20 @@ pub fn serve_and_reload(
     reload: impl Fn() + Send + Sync + 'static,
 ) -> Result<(), ServeError> {
     let running = start(engine, config)?;
-    let watch = signal::Watch::start(running.stopper(), reload);
+    let stopper = running.stopper();
+    let stop = move || {
+        systemd::stopping();
+        stopper.stop();
+    };
+    let reload = move || {
+        systemd::reloading();
+        reload();
+        systemd::ready();
+    };
+    let watch = signal::Watch::start(stop, reload);
     let _watch = watch.map_err(|cause| ServeError::System { what: "watching for signals", cause })?;
     on_ready(&running);
+    systemd::ready();
     running.wait()
 }
 
@@ -139,36 +167,50 @@ pub fn start(engine: &'static Engine<'static>, config: &ServerConfig) -> Result<
         what: "reading the system's certificate authorities",
         cause: io::Error::other(cause),
     })?;
-    start_with(move |seed| EngineService::new(engine, seed, roots.as_ref()), config)
+    let metrics = Metrics::new(config.cores.max(1), Some(engine), config.log.clone());
+    let log = config.log.clone();
+    let make = move |seat| EngineService::new(engine, seat, roots.as_ref(), log.as_ref());
+    start_counted(make, config, metrics)
 }
 
+#[cfg(test)]
 fn start_with<F, S>(make: F, config: &ServerConfig) -> Result<Running, ServeError>
 where
-    F: Fn(u64) -> S + Send + Sync + 'static,
+    F: Fn(Seat) -> S + Send + Sync + 'static,
+    S: Service,
+{
+    start_counted(make, config, Metrics::new(config.cores, None, None))
+}
+
+fn start_counted<F, S>(make: F, config: &ServerConfig, metrics: Metrics) -> Result<Running, ServeError>
+where
+    F: Fn(Seat) -> S + Send + Sync + 'static,
     S: Service,
 {
     let (runtime, warning) = choose_runtime(config.runtime)?;
     let cores = config.cores.max(1);
-    let listeners = listen::listen(&config.listen, cores).map_err(ServeError::Listen)?;
+    let admin = config.admin.map(admin::bind).transpose().map_err(ServeError::Admin)?;
+    let listeners = listen::listen(&config.listen, &config.inherited, cores).map_err(ServeError::Listen)?;
     let gates = listeners.cores.into_iter().map(Gate::new).collect::<io::Result<Vec<_>>>();
     let gates = gates.map_err(|cause| ServeError::System { what: "setting up a readiness set", cause })?;
     let wakers = gates.iter().map(|gate| mio::Waker::new(gate.poll.registry(), gate::WAKER));
     let wakers = wakers.collect::<io::Result<Vec<_>>>();
     let wakers = wakers.map_err(|cause| ServeError::System { what: "setting up a waker", cause })?;
-    let control = Arc::new(Control::new(config.max_connections, wakers));
-    let mut running =
-        Running { addresses: listeners.addresses, runtime, warning, control, threads: Vec::new() };
+    let control = Arc::new(Control::new(config, wakers, metrics));
+    let mut running = Running {
+        addresses: listeners.addresses,
+        runtime,
+        warning,
+        control,
+        threads: Vec::new(),
+        admin: None,
+    };
     let make = Arc::new(make);
     let (ready, readiness) = mpsc::channel();
     for (index, gate) in gates.into_iter().enumerate() {
         let control = Arc::clone(&running.control);
-        let (make, timeouts, pin) = (Arc::clone(&make), config.timeouts, (cores > 1).then_some(index));
-        let tls = config.tls.clone();
-        running.spawn(
-            index,
-            Setup { index, gate, control, runtime, timeouts, tls, make, pin },
-            ready.clone(),
-        )?;
+        let (make, terms, pin) = (Arc::clone(&make), config.terms(), (cores > 1).then_some(index));
+        running.spawn(index, Setup { index, gate, control, runtime, terms, make, pin }, ready.clone())?;
     }
     drop(ready);
     // A core that fails drops its sender unused.
@@ -176,6 +218,7 @@ where
         let failure = ServeError::System { what: "a core", cause: io::ErrorKind::Interrupted.into() };
         return Err(running.stop().err().unwrap_or(failure));
     }
+    running.answer_operators(admin)?;
     Ok(running)
 }
 
@@ -211,12 +254,18 @@ pub struct Running {
     warning: Option<String>,
     control: Arc<Control>,
     threads: Vec<JoinHandle<io::Result<()>>>,
+    admin: Option<Admin>,
 }
 
 impl Running {
     /// Where it listens, with the ports the system chose.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Where figures are told, if they are.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.as_ref().map(|admin| admin.address)
     }
 
     /// What it runs on: never [`Runtime::Auto`].
@@ -232,6 +281,11 @@ impl Running {
     /// Its counters.
     pub fn stats(&self) -> &Stats {
         &self.control.stats
+    }
+
+    /// What its cores count.
+    pub fn metrics(&self) -> &Metrics {
+        &self.control.metrics
     }
 
     /// Something to stop it with.
@@ -258,7 +312,20 @@ impl Running {
         let ends = self.threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked));
         // Collected first: every thread is waited for, whatever the others came to.
         let ends: Vec<_> = ends.collect();
+        if let Some(admin) = self.admin {
+            admin.close();
+        }
         ends.into_iter().collect::<io::Result<()>>().map_err(failed)
+    }
+
+    /// Starts the admin listener.
+    fn answer_operators(&mut self, bound: Option<admin::Bound>) -> Result<(), ServeError> {
+        let admin = bound.map(|bound| bound.start(Arc::clone(&self.control))).transpose();
+        self.admin = admin.map_err(|cause| {
+            self.control.stop();
+            ServeError::System { what: "starting the admin listener's thread", cause }
+        })?;
+        Ok(())
     }
 
     fn spawn<F, S>(
@@ -268,7 +335,7 @@ impl Running {
         ready: mpsc::Sender<()>,
     ) -> Result<(), ServeError>
     where
-        F: Fn(u64) -> S + Send + Sync + 'static,
+        F: Fn(Seat) -> S + Send + Sync + 'static,
         S: Service,
     {
         let stopper = self.stopper();

@@ -4,14 +4,15 @@
 //! is put behind the others, so that a client that always sends does not starve them.
 
 use super::buffers::Buffers;
-use super::config::Timeouts;
-use super::connection::Wait;
-use super::control::Control;
+use super::config::Terms;
+use super::connection::{Connection, Wait};
+use super::control::{Control, Full, Place};
 use super::driver::{Driver, Outcome, Peer};
 use super::gate::{Gate, WAKER};
+use super::metrics::Counted;
 use super::service::Service;
 use super::slots::{NEVER, Slots};
-use super::tls::{Certificates, Records, Tls};
+use super::tls::{Records, Tls};
 use super::upstream::{Installed, REACTOR};
 use super::wake::WakeList;
 use crate::engine::Now;
@@ -58,9 +59,7 @@ pub(super) struct Shard<'g, S: Service> {
     reactor_woken: bool,
     driver: Driver<S>,
     control: Arc<Control>,
-    /// What clients are shown.
-    tls: Option<Certificates>,
-    timeouts: Timeouts,
+    terms: Terms,
     clock: Clock,
     tick: Duration,
     next_tick: Instant,
@@ -74,11 +73,10 @@ impl<'g, S: Service> Shard<'g, S> {
         gate: &'g mut Gate,
         service: S,
         control: Arc<Control>,
-        timeouts: Timeouts,
-        tls: Option<Certificates>,
+        terms: Terms,
     ) -> io::Result<Self> {
         let clock = Clock::start();
-        let tick = TICK.min(timeouts.shortest() / 4).max(Duration::from_millis(1));
+        let tick = TICK.min(terms.timeouts.shortest() / 4).max(Duration::from_millis(1));
         gate.reset();
         let wakes = WakeList::new(Arc::clone(&control), core);
         Ok(Shard {
@@ -96,10 +94,10 @@ impl<'g, S: Service> Shard<'g, S> {
                 records: Records::default(),
                 service,
                 now: clock.unix,
+                metrics: control.metrics.core(core),
             },
-            tls,
+            terms,
             control,
-            timeouts,
             next_tick: clock.now + tick,
             tick,
             clock,
@@ -184,12 +182,16 @@ impl<'g, S: Service> Shard<'g, S> {
 
     /// Lets connections in, or begins to stop.
     fn keep_gate(&mut self) {
-        let (slots, control, service) = (&mut self.slots, &self.control, &self.driver.service);
-        let tls = self.tls.as_ref();
-        let mut admit = |registry: &Registry, stream| admit(registry, stream, tls, slots, control, service);
+        let (slots, control, driver) = (&mut self.slots, &self.control, &self.driver);
+        let terms = &self.terms;
+        let mut admit = |registry: &Registry, stream, from| match control.admit(from) {
+            Ok(place) => admit(registry, stream, terms, slots, place, driver),
+            Err(Full::Server) => driver.metrics.over_limit.add(1),
+            Err(Full::Address) => driver.metrics.over_address_limit.add(1),
+        };
         if !self.control.is_stopping() {
-            if self.gate.due().is_some() {
-                self.gate.accept(self.clock.now, &mut admit);
+            if self.gate.due().is_some() && !self.gate.accept(self.clock.now, &mut admit) {
+                self.driver.metrics.accept_pauses.add(1);
             }
         } else if self.grace_ends.is_none() {
             self.gate.close(self.clock.now, &mut admit);
@@ -199,7 +201,7 @@ impl<'g, S: Service> Shard<'g, S> {
 
     /// Has every connection look whether its socket holds a request, and close if not.
     fn begin_stop(&mut self) {
-        self.grace_ends = Some(self.clock.now + self.timeouts.grace);
+        self.grace_ends = Some(self.clock.now + self.terms.timeouts.grace);
         for (index, peer) in self.slots.iter_mut() {
             peer.connection.handle_stop();
             peer.readable = true;
@@ -220,15 +222,21 @@ impl<'g, S: Service> Shard<'g, S> {
         }));
         let outcome = outcome.unwrap_or_else(|_| driver.close());
         match outcome {
-            Outcome::Closed => return drop(self.slots.remove(index)),
+            Outcome::Closed => {
+                if !peer.is_secured() {
+                    self.driver.metrics.handshakes_failed.add(1);
+                }
+                return drop(self.slots.remove(index));
+            }
             Outcome::Spent => enqueue(&mut self.queue, index, peer),
             Outcome::Blocked => {}
         }
         if let Some(wait) = peer.connection.poll_wait(&self.driver.service) {
+            let timeouts = &self.terms.timeouts;
             let timeout = match wait {
-                _ if peer.is_handshaking() => self.timeouts.handshake,
-                Wait::Linger if self.grace_ends.is_some() => self.timeouts.linger.min(STOPPING_LINGER),
-                _ => self.timeouts.of(wait),
+                _ if peer.is_handshaking() => timeouts.handshake,
+                Wait::Linger if self.grace_ends.is_some() => timeouts.linger.min(STOPPING_LINGER),
+                _ => timeouts.of(wait),
             };
             if let Wait::Handler(_) = wait {
                 // An endpoint's time-out may be shorter than a tick.
@@ -260,21 +268,22 @@ fn enqueue<S>(queue: &mut VecDeque<u32>, index: u32, peer: &mut Peer<S>) {
     }
 }
 
-/// Takes a new connection in, unless there are too many.
+/// Takes a new connection in.
 fn admit<S: Service>(
     registry: &Registry,
     stream: TcpStream,
-    tls: Option<&Certificates>,
+    terms: &Terms,
     slots: &mut Slots<Peer<S::Session>>,
-    control: &Arc<Control>,
-    service: &S,
+    place: Place,
+    driver: &Driver<S>,
 ) {
-    let Some(place) = control.admit() else { return };
     // Making a session fails only for a configuration that cannot serve anybody.
+    let tls = terms.tls.as_ref();
     let Ok(tls) = tls.map(|certificates| Tls::new(certificates.current()).map(Box::new)).transpose() else {
         return;
     };
-    let index = slots.insert(Peer::new(stream, tls, service.session(), place));
+    let connection = Connection::new(driver.service.session_with(&stream), terms.max_requests);
+    let index = slots.insert(Peer::new(stream, tls, connection, place, Counted::new(&driver.metrics)));
     let Some(peer) = slots.get_mut(index) else { return };
     let interest = Interest::READABLE | Interest::WRITABLE;
     // A fresh socket is writable, so that an event follows at once and starts its deadline.

@@ -1,7 +1,6 @@
 //! SIGTERM and SIGINT: the first stops the server in good order, a second ends the process at once. SIGHUP has files
 //! read again.
 
-use super::Stopper;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::io;
@@ -16,7 +15,10 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Starts to watch.
-    pub(super) fn start(stopper: Stopper, reload: impl Fn() + Send + Sync + 'static) -> io::Result<Watch> {
+    pub(super) fn start(
+        stop: impl Fn() + Send + 'static,
+        reload: impl Fn() + Send + Sync + 'static,
+    ) -> io::Result<Watch> {
         let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
         let (handle, reload) = (signals.handle(), Arc::new(reload));
         let thread = std::thread::Builder::new().name("agtp-signals".to_owned()).spawn(move || {
@@ -34,7 +36,7 @@ impl Watch {
                     // What a shell reports for a process that a signal ended.
                     std::process::exit(128 + signal);
                 }
-                stopper.stop();
+                stop();
             }
         })?;
         Ok(Watch { signals: handle, thread: Some(thread) })

@@ -4,6 +4,8 @@ use super::toy::{Toy, sum};
 use super::*;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::num::{NonZeroU32, NonZeroU64};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Nothing here depends on timing, except that a hung test ends.
@@ -319,6 +321,123 @@ fn a_connection_too_many_is_closed_and_counted() {
 }
 
 #[test]
+fn an_address_has_its_places_and_no_more() {
+    on_each(|runtime| {
+        let mut config = config(runtime);
+        config.cores = 2;
+        config.max_connections_per_address = NonZeroU32::new(3);
+        let running = start_toy(&config);
+        let streams = [connect(&running), connect(&running), connect(&running)];
+        for stream in &streams {
+            send(stream, "echo a\n");
+            expect(stream, "=a\n");
+        }
+        expect_end(&connect(&running));
+        assert_eq!((running.stats().crowded(), running.stats().refused()), (1, 0));
+        let other = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        other.bind(&SocketAddr::from(([127, 0, 0, 2], 0)).into()).unwrap();
+        other.connect(&running.addresses()[0].into()).unwrap();
+        let other = TcpStream::from(other);
+        send(&other, "echo b\n");
+        expect(&other, "=b\n");
+        drop(streams);
+        wait_until(|| running.stats().open() == 1);
+        let stream = connect(&running);
+        send(&stream, "echo c\n");
+        expect(&stream, "=c\n");
+        running.stop().unwrap();
+    });
+}
+
+#[test]
+fn a_connection_has_its_answers_and_no_more() {
+    on_each(|runtime| {
+        let mut config = config(runtime);
+        config.max_requests_per_connection = NonZeroU64::new(1_000);
+        let running = start_toy(&config);
+        let stream = connect(&running);
+        send(&stream, "echo a\n".repeat(1_001));
+        expect(&stream, "=a\n".repeat(1_000));
+        expect_end(&stream);
+        drop(stream);
+        running.stop().unwrap();
+    });
+}
+
+#[test]
+fn a_core_whose_loop_fails_begins_anew() {
+    on_each(|runtime| {
+        let doomed = Arc::new(AtomicBool::new(false));
+        let toy = Arc::clone(&doomed);
+        let make = move |_| Toy { doomed: Some(Arc::clone(&toy)), ..Toy::default() };
+        let running = start_with(make, &config(runtime)).unwrap();
+        for round in 1..=3 {
+            let before = connect(&running);
+            send(&before, "echo a\n");
+            expect(&before, "=a\n");
+            doomed.store(true, Ordering::SeqCst);
+            let unlucky = connect(&running);
+            // Both are lost with their core's loop; whether their ends are resets does not matter.
+            for lost in [&before, &unlucky] {
+                assert_eq!({ lost }.read(&mut [0]).unwrap_or(0), 0);
+            }
+            let after = connect(&running);
+            send(&after, "echo b\n");
+            expect(&after, "=b\n");
+            assert_eq!(running.metrics().restarts(), round);
+            drop(after);
+            wait_until(|| running.stats().open() == 0);
+        }
+        running.stop().unwrap();
+    });
+}
+
+/// In a process of its own, whose descriptors run out.
+#[test]
+fn out_of_descriptors_the_server_pauses_and_goes_on() {
+    const INNER: &str = "AGTP_TEST_FEW_DESCRIPTORS";
+    if std::env::var_os(INNER).is_some() {
+        return on_each(few_descriptors);
+    }
+    let test = "server::tests::out_of_descriptors_the_server_pauses_and_goes_on";
+    let status = std::process::Command::new("sh")
+        .args(["-c", "ulimit -n 64 && exec \"$0\" --exact \"$1\" --nocapture"])
+        .arg(std::env::current_exe().unwrap())
+        .arg(test)
+        .env(INNER, "1")
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+fn few_descriptors(runtime: Runtime) {
+    let running = start_toy(&config(runtime));
+    let stream = connect(&running);
+    send(&stream, "echo a\n");
+    expect(&stream, "=a\n");
+    let mut files: Vec<_> = std::iter::from_fn(|| std::fs::File::open("/dev/null").ok()).collect();
+    drop(files.pop());
+    // This takes the last one. The kernel completes the connection, but it cannot be accepted.
+    let waiting = connect(&running);
+    let started = Instant::now();
+    wait_until(|| running.metrics().accept_pauses() >= 3);
+    // A busy machine makes it fewer. A loop that spins would make it very many.
+    let most = 1 + started.elapsed().as_millis() / 100;
+    assert!(
+        u128::from(running.metrics().accept_pauses()) <= most + 3,
+        "{} pauses",
+        running.metrics().accept_pauses()
+    );
+    send(&stream, "echo b\n");
+    expect(&stream, "=b\n");
+    drop(files);
+    send(&waiting, "echo c\n");
+    expect(&waiting, "=c\n");
+    drop((stream, waiting));
+    running.stop().unwrap();
+}
+
+#[test]
 fn several_addresses_are_listened_on() {
     let v6 = std::net::TcpListener::bind("[::1]:0").is_ok();
     on_each(|runtime| {
@@ -338,7 +457,7 @@ fn several_addresses_are_listened_on() {
 
 #[test]
 fn accepted_sockets_do_not_delay() {
-    let listeners = listen::listen(&[SocketAddr::from(([127, 0, 0, 1], 0))], 1).unwrap();
+    let listeners = listen::listen(&[SocketAddr::from(([127, 0, 0, 1], 0))], &[], 1).unwrap();
     let _client = TcpStream::connect(listeners.addresses[0]).unwrap();
     let (accepted, _) = listeners.cores[0][0].accept().unwrap();
     assert!(accepted.nodelay().unwrap());
@@ -349,7 +468,8 @@ fn the_first_signal_stops_in_good_order() {
     let running = start_toy(&config(Runtime::Epoll));
     let (reloaded, reloads) = mpsc::channel();
     let reload = move || reloaded.send(()).unwrap();
-    let watch = signal::Watch::start(running.stopper(), reload).unwrap();
+    let stopper = running.stopper();
+    let watch = signal::Watch::start(move || stopper.stop(), reload).unwrap();
     let stream = connect(&running);
     send(&stream, "echo a\n");
     expect(&stream, "=a\n");

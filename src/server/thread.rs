@@ -1,11 +1,11 @@
 //! The thread of a core.
 
-use super::config::{Runtime, Timeouts};
+use super::config::{Runtime, Terms};
 use super::control::Control;
 use super::gate::Gate;
+use super::metrics::CoreMetrics;
 use super::service::Service;
 use super::shard::Shard;
-use super::tls::Certificates;
 use super::{epoll, pin};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,6 +16,16 @@ use std::time::Duration;
 /// Before a failed loop starts again, so that a failure that repeats does not spin.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// What a core's service is made from.
+pub(super) struct Seat {
+    /// Which core it is, from 0.
+    pub(super) index: usize,
+    /// Random.
+    pub(super) seed: u64,
+    /// The core's counters.
+    pub(super) metrics: Arc<CoreMetrics>,
+}
+
 /// What a core's thread is given.
 pub(super) struct Setup<F> {
     /// Which core it is, from 0.
@@ -24,10 +34,8 @@ pub(super) struct Setup<F> {
     pub(super) control: Arc<Control>,
     /// Epoll or io_uring.
     pub(super) runtime: Runtime,
-    pub(super) timeouts: Timeouts,
-    /// Plaintext without.
-    pub(super) tls: Option<Certificates>,
-    /// Makes the service from a random seed.
+    pub(super) terms: Terms,
+    /// Makes the service.
     pub(super) make: Arc<F>,
     /// The processor to stay on.
     pub(super) pin: Option<usize>,
@@ -35,7 +43,7 @@ pub(super) struct Setup<F> {
 
 impl<F, S> Setup<F>
 where
-    F: Fn(u64) -> S,
+    F: Fn(Seat) -> S,
     S: Service,
 {
     /// Runs the core until the server stops, and says when it is ready.
@@ -52,21 +60,25 @@ where
             match outcome {
                 Ok(result) => return result,
                 Err(_) if ready.is_some() => return Err(io::Error::other("it panicked at its start")),
-                Err(_) => std::thread::sleep(PAUSE),
+                Err(_) => {
+                    self.control.metrics.core(self.index).restarts.add(1);
+                    std::thread::sleep(PAUSE);
+                }
             }
         }
     }
 
     fn run_loop(&mut self, ready: &mut Option<Sender<()>>) -> io::Result<()> {
-        let service = (self.make)(seed()?);
+        let metrics = self.control.metrics.core(self.index);
+        let service = (self.make)(Seat { index: self.index, seed: seed()?, metrics });
         let mut announce = || {
             if let Some(ready) = ready.take() {
                 // Nobody listens any more when another core has failed; then this one is told to stop.
                 let _ = ready.send(());
             }
         };
-        let (control, tls) = (Arc::clone(&self.control), self.tls.clone());
-        let mut shard = Shard::new(self.index, &mut self.gate, service, control, self.timeouts, tls)?;
+        let (control, terms) = (Arc::clone(&self.control), self.terms.clone());
+        let mut shard = Shard::new(self.index, &mut self.gate, service, control, terms)?;
         match self.runtime {
             #[cfg(target_os = "linux")]
             Runtime::Uring => {

@@ -2,6 +2,9 @@
 
 use super::service::Service;
 use crate::engine::{Now, PADDING, Step};
+use crate::identity::PeerIdentity;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 /// The longest request of the toy.
@@ -16,6 +19,10 @@ pub(super) const PATIENCE_MS: u32 = 7_000;
 pub(super) struct Toy {
     /// Bytes looked at, to show that none is looked at again and again.
     pub(super) scanned: usize,
+    /// Once it is set, the next connection makes the core's loop panic, and it is taken back.
+    pub(super) doomed: Option<Arc<AtomicBool>>,
+    /// Whether answers are held back.
+    pub(super) holds: bool,
 }
 
 #[derive(Default)]
@@ -31,8 +38,12 @@ impl Service for Toy {
     type Session = ToySession;
 
     fn session(&self) -> ToySession {
+        let doomed = self.doomed.as_ref().is_some_and(|doomed| doomed.swap(false, Ordering::SeqCst));
+        assert!(!doomed, "the toy was told to fail its core");
         ToySession::default()
     }
+
+    fn set_peer(&mut self, _session: &mut ToySession, _peer: PeerIdentity) {}
 
     fn step(
         &mut self,
@@ -98,6 +109,14 @@ impl Service for Toy {
 
     fn time_out(&mut self, _session: &mut ToySession, _now: Now, _input: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(b"timeout\n");
+    }
+
+    fn is_held(&self, _session: &ToySession) -> bool {
+        self.holds
+    }
+
+    fn poll_release(&mut self, _session: &mut ToySession, _context: &Context<'_>) -> Poll<()> {
+        if self.holds { Poll::Pending } else { Poll::Ready(()) }
     }
 
     fn in_body(&self, session: &ToySession) -> bool {

@@ -38,6 +38,8 @@ pub use field::{Field, Fields};
 pub use head::Head;
 pub use headers::Headers;
 pub use limits::Limits;
+#[cfg_attr(not(feature = "cli"), allow(unused_imports, reason = "for the load generator"))]
+pub(crate) use parse::content_length;
 pub use parse::{HeadParser, Parsed};
 pub use path::{PathFault, PathRule, check_path};
 pub use percent::{DecodeFault, decode, decode_into, decoded_len, needs_decoding};

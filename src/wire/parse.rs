@@ -207,7 +207,7 @@ fn part_bytes(limit: u32) -> usize {
 }
 
 /// Reads 1 to 10 decimal digits (D14).
-pub(super) fn content_length(value: &[u8]) -> Result<u64, WireDetail> {
+pub(crate) fn content_length(value: &[u8]) -> Result<u64, WireDetail> {
     if value.is_empty() {
         return Err(WireDetail::LengthEmpty);
     }

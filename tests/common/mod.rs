@@ -1,11 +1,14 @@
 //! What the test crates share.
 #![allow(dead_code, unreachable_pub, reason = "each test crate uses a part of it, as a module of its own")]
 
+pub mod exposition;
+pub mod records;
 pub mod scenarios;
 pub mod templates;
 
 use agtp::engine::{Core, Engine, Function, Now, PADDING, Session, Step};
 use agtp::handler::Upstream;
+use agtp::identity::PeerIdentity;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -169,6 +172,12 @@ impl<'e> Wire<'e> {
     /// Reaches upstreams through this.
     pub fn through(mut self, upstream: Rc<dyn Upstream>) -> Self {
         self.core = self.core.with_upstream(upstream);
+        self
+    }
+
+    /// Has proved this by a certificate.
+    pub fn proven(mut self, peer: PeerIdentity) -> Self {
+        self.session.set_peer(peer);
         self
     }
 

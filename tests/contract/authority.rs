@@ -95,7 +95,7 @@ const TARGETS: &[Target] = &[
     Target { line: "PROPOSE /", body: r#"{"endpoint":{}}"#, kind: Kind::Reading, requires: &[], status: 463 },
     Target { line: "QUERY /", body: r#"{"intent":"x"}"#, kind: Kind::Reading, requires: &[], status: 501 },
     Target { line: "DESCRIBE /", body: "", kind: Kind::Reading, requires: &[], status: 501 },
-    Target { line: "INSPECT /", body: r#"{"target":"audit"}"#, kind: Kind::Reading, requires: &[], status: 501 },
+    Target { line: "INSPECT /", body: r#"{"target":"audit","audit_id":"a"}"#, kind: Kind::Reading, requires: &[], status: 501 },
     Target { line: "SUMMARIZE /", body: r#"{"source":"x"}"#, kind: Kind::Reading, requires: &[], status: 501 },
     Target { line: "PLAN /", body: r#"{"goal":"x"}"#, kind: Kind::Reading, requires: &[], status: 501 },
     Target { line: "EXECUTE /", body: r#"{"action":"x"}"#, kind: Kind::Changing, requires: &[], status: 501 },

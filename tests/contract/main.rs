@@ -8,13 +8,17 @@
 mod common;
 
 mod asynchronous;
+mod attribution;
 mod authority;
 mod builtins;
+mod certificates;
 mod compositions;
 mod discover;
 mod external;
 mod handlers;
 mod input;
+mod lifecycle;
+mod observer;
 mod paths;
 mod policy;
 mod policy_matrix;

@@ -79,6 +79,7 @@ pub struct Endpoint {
     place: String,
     function: String,
     composed: bool,
+    impact: &'static str,
     input: Value,
     output: Option<Value>,
     lines: String,
@@ -95,6 +96,7 @@ impl Endpoint {
             place: place.to_owned(),
             function: "echo".to_owned(),
             composed: false,
+            impact: "informational",
             input: json!({"type": "object", "properties": properties, "additionalProperties": false}),
             output: None,
             lines: String::new(),
@@ -157,9 +159,15 @@ impl Endpoint {
         self.line(&format!("required_scopes = {scopes:?}"))
     }
 
+    /// Instead of `informational`.
+    pub fn impact(mut self, impact: &'static str) -> Self {
+        self.impact = impact;
+        self
+    }
+
     fn toml(&self) -> String {
         let (method, path) = self.place.split_once(' ').expect("METHOD /path");
-        let Endpoint { function, input, lines, tables, .. } = self;
+        let Endpoint { function, input, lines, tables, impact, .. } = self;
         let (kind, key) = match self.composed {
             true => ("composition", "recipe"),
             false => ("registered_function", "function"),
@@ -180,7 +188,7 @@ actor = "agent"
 outcome = "It is served."
 capability = "analysis"
 confidence = 1.0
-impact = "informational"
+impact = "{impact}"
 is_idempotent = true
 
 [endpoint.handler]

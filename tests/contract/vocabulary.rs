@@ -58,7 +58,7 @@ fn a_floor_method_at_root_with_its_parameters_is_answered_by_the_protocol() {
         ("QUERY", json!({"intent": "x"}), 501),
         ("DISCOVER", json!({}), 200),
         ("DESCRIBE", json!({}), 501),
-        ("INSPECT", json!({"target": "audit"}), 501),
+        ("INSPECT", json!({"audit_id": "x", "target": "audit"}), 501),
         ("SUMMARIZE", json!({"source": "x"}), 501),
         ("PLAN", json!({"goal": "x"}), 501),
         ("PROPOSE", json!({"endpoint": {}}), 463),

@@ -16,8 +16,8 @@ struct Pinned {
     not_ours: usize,
 }
 
-const REQUIREMENTS: Pinned = Pinned { rows: 145, open: 9, not_ours: 22 };
-const DECISIONS: Pinned = Pinned { rows: 54, open: 4, not_ours: 0 };
+const REQUIREMENTS: Pinned = Pinned { rows: 145, open: 5, not_ours: 22 };
+const DECISIONS: Pinned = Pinned { rows: 56, open: 1, not_ours: 0 };
 
 /// The keywords of the draft that demand (MUST, MUST NOT, SHALL, REQUIRED) and that recommend (SHOULD, SHOULD NOT),
 /// outside its definition of these words.

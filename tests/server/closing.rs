@@ -2,8 +2,7 @@
 
 use super::common;
 use super::handlers::{self, MEETING, fetch};
-use super::rig::{Client, configs, on_each, status};
-use agtp::server::start;
+use super::rig::{Client, configs, on_each, start, status};
 
 #[test]
 fn what_came_in_full_before_a_half_close_is_answered() {

@@ -2,8 +2,7 @@
 
 use super::common;
 use super::handlers::{self, fetch};
-use super::rig::{Client, affordable, configs, on_each, status};
-use agtp::server::start;
+use super::rig::{Client, affordable, configs, on_each, start, status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

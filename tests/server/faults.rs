@@ -2,8 +2,7 @@
 
 use super::common;
 use super::handlers::{self, LARGE_BYTES, fetch};
-use super::rig::{Client, configs, on_each, status};
-use agtp::server::start;
+use super::rig::{Client, configs, on_each, start, status};
 use std::time::Duration;
 
 const FAULT: &[u8] = b"AGTP/1.0 FETCH /plain\r\nRequest-ID: faulty\r\nContent-Length: x\r\n\r\n";

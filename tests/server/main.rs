@@ -8,6 +8,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod admin;
 mod closing;
 mod corpus;
 mod crowd;
@@ -15,7 +16,11 @@ mod encrypted;
 mod faults;
 mod framing;
 mod handlers;
+mod logs;
+mod mutual;
+#[allow(dead_code, reason = "another test crate uses the rest")]
 mod rig;
+mod secure;
 mod start;
 mod upstreams;
 mod waiting;

@@ -1,10 +1,12 @@
 //! Servers and clients of the tests.
 
+use super::secure::{SHOWN, Secured, Shown};
 use agtp::engine::Engine;
-use agtp::server::{Probe, Running, Runtime, ServerConfig, probe, start};
+use agtp::server::{Probe, Running, Runtime, ServeError, ServerConfig, probe};
 use agtp::wire::{AnswerLimits, AnswerParsed, AnswerParser};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::ops::Deref;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -13,8 +15,18 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 
 static PROBE: LazyLock<Probe> = LazyLock::new(probe);
 
-/// The configurations a test runs under: each runtime that works here, on one core and on two.
+/// The configurations a test runs under: each runtime that works here, on one core and on two, in plaintext and
+/// encrypted.
 pub fn configs() -> Vec<ServerConfig> {
+    let encrypted = |config: &ServerConfig| {
+        let tls = Some(SHOWN.certificates());
+        [config.clone(), ServerConfig { tls, ..config.clone() }]
+    };
+    plaintext_configs().iter().flat_map(encrypted).collect()
+}
+
+/// Those in plaintext.
+pub fn plaintext_configs() -> Vec<ServerConfig> {
     if !PROBE.usable {
         println!("not tested on io_uring: {}", PROBE.reason);
     }
@@ -28,42 +40,109 @@ fn config(runtime: Runtime, cores: usize) -> ServerConfig {
     ServerConfig { listen, cores, runtime, ..ServerConfig::default() }
 }
 
-/// Runs a test against a server of its own under each configuration.
-pub fn on_each(engine: &'static Engine<'static>, test: impl Fn(&Running)) {
-    for config in configs() {
-        let running = start(engine, &config).unwrap();
+/// A server, and what its clients trust.
+pub struct Server {
+    running: Running,
+    encrypted: bool,
+}
+
+impl Server {
+    /// Starts it.
+    pub fn start(engine: &'static Engine<'static>, config: &ServerConfig) -> Result<Server, ServeError> {
+        let running = agtp::server::start(engine, config)?;
         assert_eq!(running.runtime(), config.runtime);
-        test(&running);
-        running.stop().unwrap();
+        Ok(Server { running, encrypted: config.tls.is_some() })
     }
+
+    /// Ends it in good order.
+    pub fn stop(self) -> Result<(), ServeError> {
+        self.running.stop()
+    }
+
+    /// Waits for its end.
+    pub fn wait(self) -> Result<(), ServeError> {
+        self.running.wait()
+    }
+}
+
+impl Deref for Server {
+    type Target = Running;
+
+    fn deref(&self) -> &Running {
+        &self.running
+    }
+}
+
+/// Starts a server.
+pub fn start(engine: &'static Engine<'static>, config: &ServerConfig) -> Result<Server, ServeError> {
+    Server::start(engine, config)
+}
+
+/// Runs a test against a server of its own under each configuration.
+pub fn on_each(engine: &'static Engine<'static>, test: impl Fn(&Server)) {
+    for config in configs() {
+        let server = start(engine, &config).unwrap();
+        test(&server);
+        server.stop().unwrap();
+    }
+}
+
+/// A socket to a server's first address.
+pub fn dial(running: &Running) -> TcpStream {
+    let stream = TcpStream::connect(running.addresses()[0]).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream
 }
 
 /// A connection.
 pub struct Client {
     stream: TcpStream,
+    secured: Option<Secured>,
     received: Vec<u8>,
     parser: AnswerParser,
 }
 
 impl Client {
-    /// Connects to a server's first address.
-    pub fn to(running: &Running) -> Client {
-        let stream = TcpStream::connect(running.addresses()[0]).unwrap();
-        stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
-        Client { stream, received: Vec::new(), parser: AnswerParser::new() }
+    /// Connects, encrypted if the server is.
+    pub fn to(server: &Server) -> Client {
+        Client::over(dial(server), server.encrypted.then_some(&SHOWN))
+    }
+
+    /// Goes on over a socket: encrypted if something is trusted.
+    pub fn over(stream: TcpStream, trusted: Option<&Shown>) -> Client {
+        let secured = trusted.map(|shown| Secured::over(&stream, shown).unwrap());
+        Client { stream, secured, received: Vec::new(), parser: AnswerParser::new() }
     }
 
     /// Sends all of it.
     pub fn send(&self, bytes: impl AsRef<[u8]>) {
-        (&self.stream).write_all(bytes.as_ref()).unwrap();
+        match &self.secured {
+            None => (&self.stream).write_all(bytes.as_ref()).unwrap(),
+            Some(secured) => secured.send(&self.stream, bytes.as_ref()).unwrap(),
+        }
+    }
+
+    /// Sends what the server takes, which may have ended the connection.
+    pub fn try_send(&self, bytes: impl AsRef<[u8]>) {
+        let _ = match &self.secured {
+            None => (&self.stream).write_all(bytes.as_ref()),
+            Some(secured) => secured.send(&self.stream, bytes.as_ref()),
+        };
+    }
+
+    /// Connects, and gives the socket under the connection as well.
+    pub fn with_socket(server: &Server) -> (Client, TcpStream) {
+        let client = Client::to(server);
+        let socket = client.stream.try_clone().unwrap();
+        (client, socket)
     }
 
     /// The same connection, to read from while this one sends.
     pub fn twin(&self) -> Client {
-        let stream = self.stream.try_clone().unwrap();
-        Client { stream, received: Vec::new(), parser: AnswerParser::new() }
+        let (stream, secured) = (self.stream.try_clone().unwrap(), self.secured.clone());
+        Client { stream, secured, received: Vec::new(), parser: AnswerParser::new() }
     }
 
     /// The next answer's bytes.
@@ -113,7 +192,15 @@ impl Client {
 
     /// The client has nothing more to say.
     pub fn shut_down(&self) {
-        self.stream.shutdown(Shutdown::Write).unwrap();
+        match &self.secured {
+            None => self.stream.shutdown(Shutdown::Write).unwrap(),
+            Some(secured) => secured.end(&self.stream, true).unwrap(),
+        }
+    }
+
+    /// Says under TLS that nothing more comes, and closes the sending side if `and_fin`.
+    pub fn end(&self, and_fin: bool) {
+        self.secured.as_ref().expect("a test of TLS").end(&self.stream, and_fin).unwrap();
     }
 
     /// Goes away with a reset instead of an orderly end.
@@ -125,6 +212,9 @@ impl Client {
 
     #[track_caller]
     fn receive(&mut self) -> usize {
+        if let Some(secured) = &self.secured {
+            return secured.receive(&self.stream, &mut self.received).unwrap();
+        }
         let mut part = [0; 1 << 16];
         loop {
             match self.stream.read(&mut part) {

@@ -1,8 +1,7 @@
 //! Starting.
 
 use super::common;
-use super::rig::{Client, configs, status};
-use agtp::server::start;
+use super::rig::{Client, configs, start, status};
 
 #[test]
 fn two_servers_on_one_port_are_refused_with_an_explanation() {

@@ -1,9 +1,9 @@
 //! External services against an upstream that behaves and one that does not: a TLS server of the test's own.
 
 use super::common::{Folder, answers, engine_of};
-use super::rig::{Client, configs};
+use super::rig::{Client, Server, plaintext_configs, start};
 use agtp::engine::Engine;
-use agtp::server::{Running, ServerConfig, UpstreamRoots, start};
+use agtp::server::{ServerConfig, UpstreamRoots};
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConnection, StreamOwned};
@@ -208,8 +208,8 @@ fn engine(upstream: &Upstream, stranger: &Upstream, refused: u16) -> &'static En
 }
 
 /// Runs a test on each runtime, with an upstream of its own.
-fn on_each(test: impl Fn(&Running, &Upstream)) {
-    for config in configs() {
+fn on_each(test: impl Fn(&Server, &Upstream)) {
+    for config in plaintext_configs() {
         let (upstream, stranger) = (Upstream::start(), Upstream::start());
         let refused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let engine = engine(&upstream, &stranger, refused);

@@ -1,8 +1,7 @@
 //! Handlers that are awaited: on their core, in order, and at nobody else's cost.
 
 use super::handlers::{self, LINGERING, door_named, fetch};
-use super::rig::{Client, PATIENCE, configs, on_each, status};
-use agtp::server::start;
+use super::rig::{Client, PATIENCE, configs, on_each, start, status};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A name that no other test has used.

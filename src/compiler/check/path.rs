@@ -6,7 +6,7 @@ use crate::compiler::rules;
 use std::collections::HashSet;
 
 /// The roots under DISCOVER that are the protocol's (draft: Reserved DISCOVER Paths).
-pub(in crate::compiler) const RESERVED: [&str; 7] =
+pub(crate) const RESERVED: [&str; 7] =
     ["methods", "agents", "genesis", "tools", "apis", "patterns", "contracts"];
 
 /// Reads a path template. It is returned only if there is nothing wrong with it.

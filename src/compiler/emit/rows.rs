@@ -133,12 +133,14 @@ pub(super) fn piece(row: &Piece) -> String {
 
 pub(super) fn external(row: &External) -> String {
     format!(
-        "x({},{},{},{},{},{},{},{})",
+        "x({},{},{},{},{},{},{},{},{},{})",
         text(&row.url),
         text(&row.method),
         rows(&row.headers),
         rows(&row.input_transform),
+        rows(&row.input_place),
         rows(&row.output_transform),
+        text(&row.output_body),
         rows(&row.error_map),
         row.timeout_ms,
         row.deferred,

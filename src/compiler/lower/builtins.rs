@@ -58,6 +58,12 @@ fn floor_builtin(method: &FloorMethod) -> Builtin {
     match method.name {
         "DISCOVER" => Builtin::Root,
         "PROPOSE" => Builtin::Propose,
+        "INSPECT" => Builtin::Inspect,
+        "ACTIVATE" => Builtin::Activate,
+        "DEACTIVATE" => Builtin::Deactivate,
+        "REINSTATE" => Builtin::Reinstate,
+        "REVOKE" => Builtin::Revoke,
+        "DEPRECATE" => Builtin::Deprecate,
         _ => Builtin::FloorUnserved,
     }
 }

@@ -58,7 +58,7 @@ impl EndpointTables {
             required_scopes: text.add_rows(&mut self.scopes, decl.required_scopes.iter().map(String::as_str)),
             errors: text.add_rows(&mut self.errors, decl.errors.iter().map(String::as_str)),
             needs_scope_header: floor.is_none_or(floor::FloorMethod::changes_state),
-            anonymous: entry.builtin.is_some_and(is_discovery),
+            anonymous: entry.builtin.is_some_and(Builtin::is_discovery),
             changes_state: floor
                 .map_or(decl.semantic.impact != "informational", |floor| floor.changes_state()),
             timeout_ms: patience_ms(decl),
@@ -93,7 +93,9 @@ impl EndpointTables {
             method: text.add(&decl.method),
             headers: self.pairs(&decl.headers, text),
             input_transform: self.pairs(&decl.input_transform, text),
+            input_place: self.pairs(&decl.input_place, text),
             output_transform: self.pairs(&decl.output_transform, text),
+            output_body: text.add(decl.output_body.as_deref().unwrap_or_default()),
             error_map: self.pairs(&decl.error_map, text),
             timeout_ms,
             deferred: decl.deferred,
@@ -151,11 +153,6 @@ fn patience_ms(decl: &EndpointDecl) -> u32 {
         HandlerDecl::External(_) => decl.timeout_ms.saturating_add(1000),
         _ => decl.timeout_ms,
     }
-}
-
-/// Whether a built-in is one of the DISCOVER ones.
-fn is_discovery(builtin: Builtin) -> bool {
-    !matches!(builtin, Builtin::Propose | Builtin::FloorUnserved)
 }
 
 /// The `AGTP-Endpoint-Warning` line (draft: Endpoint Deprecation; facts page 2).

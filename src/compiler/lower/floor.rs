@@ -32,8 +32,10 @@ impl FloorMethod {
         if self.name == "SUSPEND" {
             schema["anyOf"] = json!([{"required": ["session_id"]}, {"required": ["synthesis_id"]}]);
         }
-        if self.name == "DISCOVER" {
-            constrain_discovery(&mut schema);
+        match self.name {
+            "DISCOVER" => constrain_discovery(&mut schema),
+            "INSPECT" => constrain_inspection(&mut schema),
+            _ => {}
         }
         schema
     }
@@ -60,6 +62,15 @@ fn constrain_discovery(schema: &mut Value) {
     schema["dependentRequired"] = json!({
         "filter": ["criteria"], "max_results": ["criteria"], "agent_id": ["target"],
     });
+}
+
+/// Each target is looked up by one of the other parameters (facts page 8).
+fn constrain_inspection(schema: &mut Value) {
+    schema["properties"]["target"] = json!({"enum": ["audit", "chain_head", "lifecycle"]});
+    schema["properties"]["limit"] = json!({"type": "integer", "minimum": 1});
+    let needs = |targets: Value, parameter: &str| json!({"if": {"properties": {"target": {"enum": targets}}}, "then": {"required": [parameter]}});
+    schema["allOf"] =
+        json!([needs(json!(["audit"]), "audit_id"), needs(json!(["chain_head", "lifecycle"]), "agent_id")]);
 }
 
 /// The floor method of this name.

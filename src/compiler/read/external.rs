@@ -3,6 +3,7 @@
 use super::Context;
 use super::document::{Block, Entry};
 use super::handler::{Schemas, is_identifier, require_errors};
+use super::place;
 use crate::compiler::ir::{ExternalDecl, HandlerDecl};
 use crate::compiler::{rules, suggest};
 use crate::wire::is_header_value;
@@ -19,13 +20,15 @@ pub(in crate::compiler) const UPSTREAM_ERRORS: [&str; 5] = [
 
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 11] = [
     "type",
     "url",
     "method",
     "headers",
     "input_transform",
+    "input_place",
     "output_transform",
+    "output_body",
     "error_map",
     "timeout_seconds",
     "deferred",
@@ -63,15 +66,21 @@ pub(super) fn read(
     let error_map = entries(block, "error_map");
     error_map.iter().for_each(|entry| check_error_map(entry, errors));
     let input_transform = entries(block, "input_transform");
-    check_transform(&input_transform, "input", schemas.input);
+    let input_place = entries(block, "input_place");
+    let place = |name: &str| place::of(name, url, &input_place);
+    check_transform(&input_transform, "input", schemas.input, &place);
+    place::check(&input_place, &place::Around::new(&input_transform, &headers, schemas.input));
     let output_transform = entries(block, "output_transform");
-    check_transform(&output_transform, "output", schemas.output);
+    check_transform(&output_transform, "output", schemas.output, &|_| "");
+    let output_body = place::output_body(block, &output_transform, schemas.output);
     Some(HandlerDecl::External(Box::new(ExternalDecl {
         url: url?.to_owned(),
         method: method?.to_owned(),
         headers: pairs(&headers),
         input_transform: pairs(&input_transform),
+        input_place: pairs(&input_place),
         output_transform: pairs(&output_transform),
+        output_body,
         error_map: pairs(&error_map),
         deferred: block.get("deferred").and_then(|entry| entry.boolean()).unwrap_or(false),
     })))
@@ -87,7 +96,7 @@ fn pairs(entries: &[Entry<'_>]) -> Vec<(String, String)> {
     strings.filter_map(|entry| Some((entry.key.to_owned(), entry.string()?.to_owned()))).collect()
 }
 
-fn properties(schema: Option<&Value>) -> Option<&Map<String, Value>> {
+pub(super) fn properties(schema: Option<&Value>) -> Option<&Map<String, Value>> {
     schema?.get("properties")?.as_object()
 }
 
@@ -172,15 +181,7 @@ fn parameters(url: &str) -> Option<Vec<&str>> {
 }
 
 fn check_header(entry: &Entry<'_>, context: &Context<'_>) {
-    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if entry.key.is_empty() || !entry.key.bytes().all(token) {
-        let message = format!("\"{}\" is no header name", entry.key);
-        entry.fault(&rules::UPSTREAM_HEADER, message, "use letters, digits and \"-\"");
-    }
-    if TRANSPORT_HEADERS.iter().any(|name| name.eq_ignore_ascii_case(entry.key)) {
-        let message = format!("{} is for the server to say", entry.key);
-        entry.fault(&rules::UPSTREAM_HEADER, message, "remove it; it is sent where it is needed");
-    }
+    check_header_name(entry, entry.key);
     let Some(value) = entry.string() else { return };
     if !is_header_value(value) {
         let message = format!("the value of {} cannot be sent", entry.key);
@@ -197,6 +198,18 @@ fn check_header(entry: &Entry<'_>, context: &Context<'_>) {
         let message = format!("the environment has no usable {variable}, which {} needs", entry.key);
         let help = format!("set {variable} to printable ASCII before the server starts");
         entry.fault(&rules::UPSTREAM_VARIABLE, message, help);
+    }
+}
+
+pub(super) fn check_header_name(entry: &Entry<'_>, name: &str) {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(token) {
+        let message = format!("\"{name}\" is no header name");
+        entry.fault(&rules::UPSTREAM_HEADER, message, "use letters, digits and \"-\"");
+    }
+    if TRANSPORT_HEADERS.iter().any(|transport| transport.eq_ignore_ascii_case(name)) {
+        let message = format!("{name} is for the server to say");
+        entry.fault(&rules::UPSTREAM_HEADER, message, "remove it; it is sent where it is needed");
     }
 }
 
@@ -221,13 +234,19 @@ fn check_error_map(entry: &Entry<'_>, errors: &[&str]) {
     }
 }
 
-/// A transform renames declared properties, and no two of them come to one name at the upstream.
-fn check_transform(entries: &[Entry<'_>], side: &str, schema: Option<&Value>) {
+/// A transform renames declared properties, and no two of them come to one name in one place at the upstream.
+fn check_transform<'p>(
+    entries: &[Entry<'_>],
+    side: &str,
+    schema: Option<&Value>,
+    place: &dyn Fn(&str) -> &'p str,
+) {
     let declared = properties(schema);
-    let mut taken: Vec<&str> = Vec::new();
+    let mut taken: Vec<(&str, &str)> = Vec::new();
     if let Some(declared) = declared {
         let renamed = |name: &str| entries.iter().any(|entry| entry.key == name);
-        taken.extend(declared.keys().map(String::as_str).filter(|name| !renamed(name)));
+        let kept = declared.keys().map(String::as_str).filter(|name| !renamed(name));
+        taken.extend(kept.map(|name| (place(name), name)));
     }
     for entry in entries {
         if let (Some(schema), None) = (schema, declared.and_then(|declared| declared.get(entry.key))) {
@@ -237,10 +256,11 @@ fn check_transform(entries: &[Entry<'_>], side: &str, schema: Option<&Value>) {
             entry.fault(&rules::UPSTREAM_TRANSFORM, message, suggest::did_you_mean(entry.key, &names));
         }
         let Some(name) = entry.text() else { continue };
-        if taken.contains(&name) {
+        let at = (place(entry.key), name);
+        if taken.contains(&at) {
             let message = format!("two {side} properties are \"{name}\" at the upstream");
             entry.fault(&rules::UPSTREAM_TRANSFORM, message, "give each a name of its own");
         }
-        taken.push(name);
+        taken.push(at);
     }
 }

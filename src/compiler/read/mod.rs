@@ -11,6 +11,7 @@ pub(super) mod external;
 mod files;
 pub(super) mod handler;
 mod impact;
+mod place;
 mod policy;
 mod recipes;
 mod schema;

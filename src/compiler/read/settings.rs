@@ -15,11 +15,12 @@ enum Kind {
     Positive,
     PositiveWhole,
     OneOf(&'static [&'static str]),
+    /// An address that only this machine reaches.
+    Loopback,
 }
 
 /// Documented tables that are checked for names and types only.
 const CHECKED_ONLY: [(&str, &[(&str, Kind)]); 6] = [
-    ("tls", &[("cert", Kind::Text), ("key", Kind::Text)]),
     ("mtls", &[("mode", Kind::OneOf(&["disabled", "optional", "required"])), ("ca_file", Kind::Text)]),
     ("signing", &[("key", Kind::Text), ("key_id", Kind::Text)]),
     ("upstream", &[("ca_file", Kind::Text)]),
@@ -28,16 +29,27 @@ const CHECKED_ONLY: [(&str, &[(&str, Kind)]); 6] = [
         &[
             ("attribution", Kind::OneOf(&["on", "off"])),
             ("dir", Kind::Text),
-            ("durability", Kind::Text),
-            ("on_failure", Kind::Text),
+            ("durability", Kind::OneOf(&["always", "interval", "os"])),
+            ("on_failure", Kind::OneOf(&["refuse", "serve"])),
+            ("retention_days", Kind::PositiveWhole),
+            ("retention_bytes", Kind::PositiveWhole),
             ("read_acl", Kind::OneOf(&["public", "agent_only", "operator_only"])),
             ("lifecycle_auth", Kind::OneOf(&["open", "genesis_issuer"])),
         ],
     ),
-    ("admin", &[("listen", Kind::Text)]),
+    ("admin", &[("listen", Kind::Loopback)]),
+    (
+        "log",
+        &[
+            ("format", Kind::OneOf(&["text", "json"])),
+            ("access", Kind::OneOf(&["off", "on"])),
+            ("sample", Kind::PositiveWhole),
+            ("file", Kind::Text),
+        ],
+    ),
 ];
 
-const CHECKED_ONLY_LIMITS: [(&str, Kind); 8] = [
+const CHECKED_ONLY_LIMITS: [(&str, Kind); 9] = [
     ("header_timeout", Kind::Positive),
     ("body_timeout", Kind::Positive),
     ("idle_timeout", Kind::Positive),
@@ -46,10 +58,11 @@ const CHECKED_ONLY_LIMITS: [(&str, Kind); 8] = [
     ("shutdown_grace", Kind::Positive),
     ("max_connections", Kind::PositiveWhole),
     ("max_connections_per_address", Kind::PositiveWhole),
+    ("max_requests_per_connection", Kind::PositiveWhole),
 ];
 
 /// The document's tables.
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 15] = [
     "server",
     "policies",
     "agents",
@@ -64,31 +77,16 @@ const TABLES: [&str; 14] = [
     "upstream",
     "audit",
     "admin",
+    "log",
 ];
 
-/// Settings that this version does not act on. One that would keep clients out refuses to start: the server would be open
-/// where its operator believes it closed. The others are told.
-fn tell_unserved(root: &Block<'_>) {
-    if let Some(mode) = table(root, "mtls").and_then(|mtls| mtls.get("mode"))
-        && mode.string().is_some_and(|mode| matches!(mode, "optional" | "required"))
-    {
-        let message = "this version does not ask for client certificates";
-        mode.fault(&rules::SETTING_UNENFORCED, message, "write mode = \"disabled\", or leave [mtls] out");
-    }
-    for (name, keys, what) in [
-        ("admin", &["listen"][..], "has no admin listener"),
-        (
-            "audit",
-            &["dir", "durability", "on_failure", "read_acl", "lifecycle_auth"],
-            "keeps no audit records",
-        ),
-        ("limits", &["max_connections_per_address"], "counts all connections together"),
-    ] {
-        let Some(table) = table(root, name) else { continue };
-        for entry in keys.iter().filter_map(|key| table.get(key)) {
-            let message = format!("{name}.{} has no effect: this version {what}", entry.key);
-            entry.fault(&rules::SETTING_NOT_SERVED, message, "leave it out until it has");
-        }
+/// What is about a store says nothing without one.
+fn tell_of_memory(root: &Block<'_>) {
+    let Some(audit) = table(root, "audit").filter(|audit| audit.get("dir").is_none()) else { return };
+    let keys = ["durability", "on_failure", "retention_days", "retention_bytes"];
+    for entry in keys.iter().filter_map(|key| audit.get(key)) {
+        let message = format!("audit.{} has no effect: records are kept in memory only", entry.key);
+        entry.fault(&rules::SETTING_NOT_SERVED, message, "name a directory for them, dir = \"audit\"");
     }
 }
 
@@ -97,7 +95,7 @@ pub(super) fn read(root: Option<&Block<'_>>) -> Settings {
     let mut settings = Settings { server: server(None), ..Settings::default() };
     let Some(root) = root else { return settings };
     root.only(&TABLES);
-    tell_unserved(root);
+    tell_of_memory(root);
     settings.server = server(table(root, "server").as_ref());
     if let Some(policies) = table(root, "policies") {
         settings.policies = self::policies(&policies);
@@ -122,6 +120,12 @@ pub(super) fn read(root: Option<&Block<'_>>) -> Settings {
     }
     if let Some(signing) = table(root, "signing") {
         signing.require("key");
+    }
+    if let Some(tls) = table(root, "tls") {
+        self::tls(&tls);
+    }
+    if let Some(mtls) = table(root, "mtls") {
+        require_authorities(&mtls);
     }
     settings
 }
@@ -155,6 +159,7 @@ fn check_only(block: &Block<'_>, keys: &[(&str, Kind)]) {
         let Some(entry) = block.get(key) else { continue };
         match kind {
             Kind::Text => _ = entry.text(),
+            Kind::Loopback => loopback(&entry),
             Kind::OneOf(words) => _ = entry.one_of(words, &rules::SETTING_VALUE),
             Kind::Positive => {
                 if entry.number().is_some_and(|number| !(number > 0.0 && number.is_finite())) {
@@ -167,6 +172,16 @@ fn check_only(block: &Block<'_>, keys: &[(&str, Kind)]) {
                 }
             }
         }
+    }
+}
+
+/// Figures are neither encrypted nor guarded.
+fn loopback(entry: &Entry<'_>) {
+    let Some(text) = entry.text() else { return };
+    let address: Option<std::net::SocketAddr> = text.parse().ok();
+    if !address.is_some_and(|address| address.ip().to_canonical().is_loopback()) {
+        let message = format!("{} is \"{text}\", which is no address and port of loopback", entry.name());
+        entry.fault(&rules::SETTING_VALUE, message, "write one as in \"127.0.0.1:9480\"");
     }
 }
 
@@ -282,6 +297,30 @@ fn limits(block: &Block<'_>) -> Limits {
         header_count: bounded(block, "header_count", 1 << 10, default.header_count),
         body_bytes: bounded(block, "body_bytes", 1 << 30, default.body_bytes),
         json_depth: bounded(block, "json_depth", 1 << 8, default.json_depth),
+    }
+}
+
+/// Certificates and keys, by default and for certain names. The files themselves are the server's to read.
+fn tls(block: &Block<'_>) {
+    const FILES: [(&str, Kind); 2] = [("cert", Kind::Text), ("key", Kind::Text)];
+    block.only(&["cert", "key", "sni"]);
+    check_only(block, &FILES);
+    for shown in block.get("sni").map(|entry| entry.tables()).unwrap_or_default() {
+        shown.only(&["names", "cert", "key"]);
+        check_only(&shown, &FILES);
+        shown.require("cert");
+        shown.require("key");
+        shown.require("names").map(|names| names.distinct_strings());
+    }
+}
+
+/// Without anybody to vouch for clients, a server that asks for certificates would be closed to all, or open to all.
+fn require_authorities(block: &Block<'_>) {
+    let Some(mode) = block.get("mode") else { return };
+    let asks = mode.string().is_some_and(|mode| matches!(mode, "optional" | "required"));
+    if asks && block.get("ca_file").is_none() {
+        let message = "nobody is named who may vouch for clients";
+        mode.fault(&rules::SETTING_UNENFORCED, message, "name a PEM file of authorities in ca_file");
     }
 }
 

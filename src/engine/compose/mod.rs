@@ -73,6 +73,7 @@ pub(super) fn run<'r>(
             Ok(Outcome::Later(Box::new(Started { request, work, running: None })))
         }
     };
+    sinks.held.merge(level.scratch.held.take());
     sinks.nest.leave(level);
     outcome
 }
@@ -87,8 +88,8 @@ pub(super) fn poll<'r>(
     composition: &mut Composition,
     context: &mut Context<'_>,
 ) -> Poll<Result<Answer<'r>, Refusal<'r>>> {
-    let Scratch { output, body, details, check, nest, upstream, .. } = scratch;
-    let mut sinks = Sinks { output, body, details, check, nest, upstream: upstream.as_ref() };
+    let Scratch { output, body, details, extra, held, check, nest, upstream, .. } = scratch;
+    let mut sinks = Sinks { output, body, details, extra, held, check, nest, upstream: upstream.as_ref() };
     let composing = match Composing::of(engine, request, trail, endpoint, composition.recipe) {
         Ok(composing) => composing,
         Err(refusal) => return Poll::Ready(Err(refusal)),
@@ -116,6 +117,7 @@ pub(super) fn poll<'r>(
             Progress::Waits(next) => *inner = next,
         }
     };
+    sinks.held.merge(level.scratch.held.take());
     sinks.nest.leave(level);
     polled
 }

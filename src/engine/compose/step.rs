@@ -6,7 +6,7 @@ use crate::engine::invoke::{self, Outcome, Sinks};
 use crate::engine::refusal::{self, Refusal, Violations};
 use crate::engine::respond::{Answer, Body};
 use crate::engine::waiting::Started;
-use crate::engine::{PADDING, Scratch, Trail, authority, input, place};
+use crate::engine::{PADDING, Scratch, Trail, attribution, authority, input, place};
 use crate::json::{TapeBuffers, Value, Violation, push_string};
 use crate::registry::{EndpointId, MethodId, ParamSource, Piece, Step, StepParam};
 use crate::wire::Status;
@@ -42,6 +42,7 @@ impl Inner {
             endpoint: Some(self.endpoint),
             method: Some(self.method),
             path: &self.path,
+            admitted: true,
         };
         let endpoint = engine.registry.endpoint(self.endpoint);
         let polled = engine.go_on(scratch, request, &trail, endpoint, &mut self.started, context);
@@ -62,6 +63,7 @@ impl<'r> Composing<'_, '_, 'r> {
             endpoint: step.endpoint,
             method: Some(step.method),
             path: b"/",
+            admitted: false,
         };
         let placed = self.write_path(scratch, state, step, &mut path, &mut input);
         trail.path = &path;
@@ -99,19 +101,33 @@ impl<'r> Composing<'_, '_, 'r> {
             None => place::route(engine, &mut scratch.segments, step.method, trail.path, trail)?,
         }
         authority::check(engine, self.request, trail)?;
+        attribution::admit(engine, trail)?;
         let Some(endpoint) = trail.endpoint.map(|id| engine.registry.endpoint(id)) else {
             return Err(Refusal::NotFound);
         };
         self.write_input(scratch, state, step, text);
         let len = text.len();
         text.resize(len + PADDING, 0);
-        let Scratch { bump, segments, input: tape, output, body, details, check, nest, upstream, .. } =
-            scratch;
+        let Scratch {
+            bump,
+            segments,
+            input: tape,
+            output,
+            body,
+            details,
+            extra,
+            held,
+            check,
+            nest,
+            upstream,
+            ..
+        } = scratch;
         let mut document = tape.parse(text, len, usize::MAX).map_err(Refusal::Json)?;
         input::merge_path(engine, bump, segments, trail.path, endpoint, &mut document);
         let valid = engine.schema(endpoint.input).is_some_and(|schema| schema.is_valid(document.root()));
         let outcome = if valid {
-            let mut sinks = Sinks { output, body, details, check, nest, upstream: upstream.as_ref() };
+            let mut sinks =
+                Sinks { output, body, details, extra, held, check, nest, upstream: upstream.as_ref() };
             invoke::run(engine, &mut sinks, self.request, trail, endpoint, document.root())
         } else {
             Err(invoke::input_invalid(engine, endpoint, document.root()))

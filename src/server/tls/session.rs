@@ -4,11 +4,13 @@
 //! outlast a turn: an incomplete record, plaintext the reader had no room for, records the socket did not take. An idle
 //! one owns none of these.
 
+use super::identity;
+use crate::identity::PeerIdentity;
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus,
 };
-use rustls::{Error, ServerConfig};
+use rustls::{Error, HandshakeKind, ServerConfig};
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 
@@ -46,7 +48,13 @@ pub(in crate::server) struct Tls {
     closed: bool,
     /// The last read of the socket was short: it is empty.
     drained: bool,
+    /// The session has failed, and the client is told. What else it sends is not looked at.
+    failed: bool,
 }
+
+/// A certificate that was verified once is out of date by now, or says nothing that could be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::server) struct Unproven;
 
 impl Tls {
     /// A client just accepted.
@@ -62,12 +70,31 @@ impl Tls {
             ended: false,
             closed: false,
             drained: false,
+            failed: false,
         })
     }
 
-    /// Whether no request can be read yet.
+    /// What the client has proved about itself; nothing if it showed no certificate. Known once the handshake is done, in
+    /// a resumed session from the one before.
+    pub(in crate::server) fn peer(&self, unix_ms: u64) -> Result<Option<PeerIdentity>, Unproven> {
+        let Some([certificate, ..]) = self.connection.peer_certificates() else { return Ok(None) };
+        let seconds = i64::try_from(unix_ms / 1000).map_err(|_| Unproven)?;
+        identity::read(certificate, seconds).map(Some).ok_or(Unproven)
+    }
+
+    /// Whether no request can be read yet, but may be.
     pub(in crate::server) fn is_handshaking(&self) -> bool {
-        self.handshaking
+        self.handshaking && !self.failed
+    }
+
+    /// Whether the handshake is done.
+    pub(in crate::server) fn is_secured(&self) -> bool {
+        !self.handshaking
+    }
+
+    /// Whether the handshake took up an earlier session.
+    pub(in crate::server) fn was_resumed(&self) -> bool {
+        self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
     /// Whether neither the session nor the socket has anything to read at the moment: no plaintext, and no end either.
@@ -79,8 +106,22 @@ impl Tls {
     ///
     /// # Errors
     /// The socket's, `WouldBlock` among them; and `InvalidData` when what arrives is not TLS 1.3, of which the client
-    /// was told.
+    /// was told. From then on what arrives is returned as it is, to be thrown away.
     pub(in crate::server) fn read(
+        &mut self,
+        stream: &mut (impl Read + Write),
+        records: &mut Records,
+        into: &mut [u8],
+    ) -> io::Result<usize> {
+        if self.failed {
+            return stream.read(into);
+        }
+        let read = self.read_records(stream, records, into);
+        self.failed = read.as_ref().is_err_and(|error| error.kind() == ErrorKind::InvalidData);
+        read
+    }
+
+    fn read_records(
         &mut self,
         stream: &mut (impl Read + Write),
         records: &mut Records,
@@ -90,6 +131,8 @@ impl Tls {
         loop {
             let taken = self.take_plain(into);
             if taken > 0 || into.is_empty() {
+                // The socket may have filled since it was last read, and said so: it has to be asked again.
+                self.drained = false;
                 return Ok(taken);
             }
             if self.ended {

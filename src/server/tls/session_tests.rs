@@ -1,5 +1,5 @@
 use super::*;
-use crate::server::tls::Certificates;
+use crate::server::tls::{Authorities, Certificates, ClientCertificates, Credential, Encryption};
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::ServerName;
 use rustls::version::TLS13;
@@ -72,12 +72,17 @@ fn certificate() -> (Certificates, RootCertStore) {
     (Certificates::from_pem(chain.as_bytes(), key.as_bytes()).unwrap(), roots)
 }
 
-fn client(roots: RootCertStore, alpn: &[&str]) -> ClientConnection {
+fn client_config(roots: RootCertStore, alpn: &[&str]) -> Arc<ClientConfig> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[&TLS13]).unwrap();
     let mut config = builder.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
-    ClientConnection::new(Arc::new(config), ServerName::try_from("localhost").unwrap()).unwrap()
+    Arc::new(config)
+}
+
+fn client(roots: RootCertStore, alpn: &[&str]) -> ClientConnection {
+    let name = ServerName::try_from("localhost").unwrap();
+    ClientConnection::new(client_config(roots, alpn), name).unwrap()
 }
 
 impl Rig {
@@ -87,8 +92,12 @@ impl Rig {
 
     fn offering(brings: usize, room: usize, alpn: &[&str]) -> Rig {
         let (certificates, roots) = certificate();
+        Rig::of(&certificates, client(roots, alpn), brings, room)
+    }
+
+    fn of(certificates: &Certificates, client: ClientConnection, brings: usize, room: usize) -> Rig {
         let tls = Tls::new(certificates.current()).unwrap();
-        let (client, socket) = (client(roots, alpn), Socket::new(brings));
+        let socket = Socket::new(brings);
         Rig {
             client,
             socket,
@@ -258,6 +267,64 @@ fn an_end_without_close_notify_is_an_end() {
     assert_eq!(rig.got, b"a request");
 }
 
+/// A client's certificate with its key, and a server that takes it but needs none.
+fn taking() -> (Certificates, RootCertStore, (rcgen::Certificate, rcgen::KeyPair)) {
+    let mut params = rcgen::CertificateParams::default();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    params.distinguished_name.push(rcgen::DnType::CommonName, "authority");
+    let [authority_key, key] = [(); 2].map(|()| rcgen::KeyPair::generate().unwrap());
+    let authority = params.self_signed(&authority_key).unwrap();
+    let issuer = rcgen::Issuer::new(params, authority_key);
+    let made = rcgen::CertificateParams::default().signed_by(&key, &issuer).unwrap();
+    let server = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let (chain, own) = (server.cert.pem(), server.signing_key.serialize_pem());
+    let mut roots = RootCertStore::empty();
+    roots.add(server.cert.der().clone()).unwrap();
+    let clients = Authorities::from_pem(authority.pem().as_bytes()).unwrap();
+    let clients = ClientCertificates::Optional(clients);
+    let default = Credential::from_pem(chain.as_bytes(), own.as_bytes()).unwrap();
+    let certificates = Certificates::new(Encryption { clients, ..Encryption::of(default) }).unwrap();
+    (certificates, roots, (made, key))
+}
+
+#[test]
+fn what_a_client_has_proved_is_known_after_the_handshake_until_it_is_out_of_date() {
+    const NOW: u64 = 1_800_000_000_000;
+    let (certificates, roots, (made, key)) = taking();
+    let mut config = ClientConfig::clone(&client_config(roots.clone(), &[]));
+    let key = rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let shown =
+        rustls::sign::CertifiedKey::from_der(vec![made.der().clone()], key, &aws_lc_rs::default_provider());
+    config.client_auth_cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(shown.unwrap()));
+    let name = ServerName::try_from("localhost").unwrap();
+    let session = ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut rig = Rig::of(&certificates, session, usize::MAX, 1 << 16);
+    assert_eq!(rig.tls.peer(NOW), Ok(None));
+    rig.run();
+    assert!(rig.tls.peer(NOW).unwrap().is_some());
+    assert_eq!(rig.tls.peer(NOW * 100), Err(Unproven), "as a ticket might bring it back");
+    assert_eq!(rig.tls.peer(u64::MAX), Err(Unproven));
+
+    let mut rig = Rig::of(&certificates, client(roots, &[]), usize::MAX, 1 << 16);
+    rig.run();
+    assert!(!rig.tls.is_handshaking());
+    assert_eq!(rig.tls.peer(NOW), Ok(None));
+}
+
+#[test]
+fn after_an_alert_what_arrives_is_thrown_away() {
+    let mut rig = Rig::new(1000, 1 << 16);
+    rig.socket.incoming.extend(b"AGTP/1.0 DISCOVER /\r\n\r\n");
+    assert_eq!(rig.serve().unwrap().unwrap_err().kind(), ErrorKind::InvalidData);
+    let mut thrown = [0; 64];
+    rig.socket.incoming.extend(b"more");
+    assert_eq!(rig.tls.read(&mut rig.socket, &mut rig.records, &mut thrown).unwrap(), 4);
+    let error = rig.tls.read(&mut rig.socket, &mut rig.records, &mut thrown).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    rig.socket.ended = true;
+    assert_eq!(rig.tls.read(&mut rig.socket, &mut rig.records, &mut thrown).unwrap(), 0);
+}
+
 #[test]
 fn the_protocol_is_selected_when_it_is_offered() {
     let mut rig = Rig::offering(usize::MAX, 1 << 16, &["http/1.1", "agtp"]);
@@ -381,4 +448,26 @@ fn an_answer_is_sent_while_a_message_of_the_handshake_is_incomplete() {
     assert!(rig.run().is_none());
     assert_eq!(rig.received(), b"answer");
     assert_eq!(rig.got, b"requestanother");
+}
+
+/// Readiness is reported once: who thinks that the socket is still empty as it was would wait for ever.
+#[test]
+fn the_socket_is_asked_again_after_plaintext_that_had_waited() {
+    let mut rig = Rig::new(usize::MAX, 1 << 16);
+    assert!(rig.run().is_none());
+    let send = |rig: &mut Rig, bytes: &[u8]| {
+        rig.client.writer().write_all(bytes).unwrap();
+        let mut records = Vec::new();
+        rig.client.write_tls(&mut records).unwrap();
+        rig.socket.incoming.extend(&records);
+    };
+    let mut into = [0; 4];
+    send(&mut rig, b"abcdefgh");
+    assert_eq!(rig.tls.read(&mut rig.socket, &mut rig.records, &mut into).unwrap(), 4);
+    assert!(!rig.tls.is_drained(), "some plaintext waits");
+    send(&mut rig, b"ijkl");
+    assert_eq!(rig.tls.read(&mut rig.socket, &mut rig.records, &mut into).unwrap(), 4);
+    assert!(!rig.tls.is_drained(), "more has come meanwhile");
+    assert_eq!(rig.tls.read(&mut rig.socket, &mut rig.records, &mut into).unwrap(), 4);
+    assert_eq!((&into, rig.tls.is_drained()), (b"ijkl", true));
 }

@@ -8,11 +8,11 @@ use std::io::Read as _;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A request's body.
-pub(super) struct Whole(Option<Bytes>);
+/// The body of a request, or of an answer.
+pub(in crate::server) struct Whole(Option<Bytes>);
 
 impl Whole {
-    pub(super) fn new(body: Option<Vec<u8>>) -> Whole {
+    pub(in crate::server) fn new(body: Option<Vec<u8>>) -> Whole {
         Whole(body.map(Bytes::from))
     }
 }

@@ -10,7 +10,9 @@ mod roots;
 mod socket;
 mod transport;
 
+pub(super) use body::Whole;
 pub(super) use reactor::{Installed, REACTOR};
 pub use reactor::{Sleep, sleep};
 pub use roots::{RootsError, UpstreamRoots};
+pub(super) use socket::HyperIo;
 pub(super) use transport::Transport;

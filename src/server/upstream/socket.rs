@@ -112,7 +112,7 @@ impl AsyncWrite for Socket {
 const CHUNK: usize = 8 << 10;
 
 /// The same for hyper, whose traits are its own.
-pub(super) struct HyperIo<T>(pub(super) T);
+pub(in crate::server) struct HyperIo<T>(pub(in crate::server) T);
 
 impl<T: AsyncRead + Unpin> hyper::rt::Read for HyperIo<T> {
     fn poll_read(

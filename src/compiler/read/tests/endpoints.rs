@@ -380,6 +380,22 @@ deferred = true"#;
     for (from, to, expected) in cases {
         assert_eq!(faults(&sound.replacen(from, to, 1)), [*expected], "{from} -> {to}");
     }
+    let placed = |rest: &str| faults(&sound.replacen("input_transform = { room_id = \"id\" }", rest, 1));
+    let none: [&str; 0] = [];
+    assert_eq!(placed("input_place = { room_id = \"header\" }"), none);
+    assert_eq!(placed("input_place = { room_id = \"body\" }"), none);
+    assert_eq!(placed("input_place = { room_id = \"cookie\" }"), ["31 upstream-place"]);
+    assert_eq!(placed("input_place = { room = \"query\" }"), ["31 upstream-place"]);
+    assert_eq!(placed("output_body = \"none\""), ["31 upstream-place"]);
+    let renamed = |name: &str| {
+        placed(&format!(
+            "input_transform = {{ room_id = \"{name}\" }}\ninput_place = {{ room_id = \"header\" }}"
+        ))
+    };
+    assert_eq!(renamed("X-Room"), none);
+    assert_eq!(renamed("authorization"), ["32 upstream-place"]);
+    assert_eq!(renamed("Host"), ["32 upstream-header"]);
+    assert_eq!(renamed("a b"), ["32 upstream-header"]);
     let unlisted = endpoint_faults(&with_handler("[\"gone\"]", &format!("{external}{sound}")));
     assert_eq!(unlisted, vec!["26 error-required"; 5]);
     let method = with_handler(UPSTREAM, &format!("{external}{sound}").replace("\"GET\"", "\"FETCH\""));
